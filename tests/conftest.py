@@ -1,0 +1,18 @@
+"""Fixtures that all tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The folder of the papers' real data sets, named by KERNLAB_DATA."""
+    named = os.environ.get("KERNLAB_DATA")
+    if not named:
+        pytest.skip("KERNLAB_DATA is not set: the papers' real data sets are not at hand")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip(f"KERNLAB_DATA={named} is not a folder")
+    return folder
