@@ -78,7 +78,7 @@ def _home():
 
 
 def _can_write(folder):
-    """Whether files can be made in a folder that may not exist yet (nothing is made to find out)."""
+    """Whether files could be made in a folder that may not exist yet; nothing is made here."""
     existing = folder
     while not existing.exists():
         existing = existing.parent
