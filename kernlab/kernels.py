@@ -1,0 +1,278 @@
+"""Kernel functions, evaluated in blocks on all cores.
+
+A kernel is an immutable object: ``k(X, Y)`` is the dense block of values, ``k.diag(X)`` the
+diagonal. Blocks are one matrix product followed by element-wise passes over pieces that stay in
+the cache; see `kernel_product` for products with a kernel matrix that is never formed.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.utils.extmath import row_norms
+
+from kernlab.bandwidth import (
+    GAMMA_RULES,
+    gamma_from_divisor,
+    gamma_from_sigma,
+    positive,
+    resolve_gamma,
+    total_variance,
+)
+from kernlab.memory import memory_limit
+from kernlab.parallel import for_each_block, row_blocks
+from kernlab.rowproducts import RightRows, inner_products, prepare_right, squared_distances
+
+__all__ = [
+    "GAMMA_RULES",
+    "KERNELS",
+    "Kernel",
+    "askey_exponent",
+    "gamma_from_divisor",
+    "gamma_from_sigma",
+    "kernel_blocks",
+    "kernel_product",
+    "make_kernel",
+    "resolve_gamma",
+    "total_variance",
+]
+
+CACHE_BYTES = 2**19  # a block of values that stays in a core's second-level cache
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function; `k(X, Y)` evaluates it on all pairs of rows."""
+
+    def __call__(self, X, Y=None):
+        same = Y is None or Y is X
+        Y = X if same else Y
+        _check_pair(X, Y)
+        block = np.empty((X.shape[0], Y.shape[0]), dtype=_result_type(X, Y))
+        right = self._prepare(X, Y)
+        rows = CACHE_BYTES // max(1, block.itemsize * Y.shape[0])
+        blocks = row_blocks(X.shape[0], min(max(rows, 32), 4096))
+        for_each_block(lambda rows: self._fill(X[rows], right, block[rows]), blocks)
+        if same:
+            np.fill_diagonal(block, self.diag(X))
+        return block
+
+    def _prepare(self, X, Y):
+        """What is computed once for all blocks of left-hand rows."""
+        return prepare_right(X, Y)
+
+    def _fill(self, X, right, out):
+        """Write the values on all pairs of rows to `out`."""
+        raise TypeError(f"{type(self).__name__} does not evaluate blocks")
+
+    def diag(self, X):
+        """The values k(x, x)."""
+        return np.ones(X.shape[0], dtype=_result_type(X, X))
+
+    @property
+    def parameters(self):
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(x, z) = x . z"""
+
+    def _fill(self, X, right, out):
+        inner_products(X, right, out)
+
+    def diag(self, X):
+        return row_norms(X, squared=True)
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """k(x, z) = exp(-gamma |x - z|^2)"""
+
+    gamma: float
+
+    def _fill(self, X, right, out):
+        squared_distances(X, right, out)
+        np.multiply(out, -self.gamma, out=out)
+        np.exp(out, out=out)
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """k(x, z) = exp(-gamma |x - z|_1), the distance being the sum of absolute differences"""
+
+    gamma: float
+
+    def _prepare(self, X, Y):
+        return RightRows(Y, None, fill_left=False)
+
+    def _fill(self, X, right, out):
+        Y = right.rows
+        if sp.issparse(X) != sp.issparse(Y):
+            X, Y = sp.csr_matrix(X), sp.csr_matrix(Y)
+        np.exp(-self.gamma * manhattan_distances(X, Y), out=out, casting="same_kind")
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(x, z) = (gamma x . z + coef0)^degree"""
+
+    gamma: float
+    degree: int = 3
+    coef0: float = 1.0
+
+    def _fill(self, X, right, out):
+        inner_products(X, right, out)
+        out *= self.gamma
+        out += self.coef0
+        np.power(out, self.degree, out=out)
+
+    def diag(self, X):
+        return (self.gamma * row_norms(X, squared=True) + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """k(x, z) = tanh(gamma x . z + coef0), the "neural network" kernel; not positive definite"""
+
+    gamma: float
+    coef0: float = 1.0
+
+    def _fill(self, X, right, out):
+        inner_products(X, right, out)
+        out *= self.gamma
+        out += self.coef0
+        np.tanh(out, out=out)
+
+    def diag(self, X):
+        return np.tanh(self.gamma * row_norms(X, squared=True) + self.coef0)
+
+
+@dataclass(frozen=True)
+class Compact(Kernel):
+    """k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2), zero beyond the distance 1 / alpha
+
+    Positive definite in p dimensions where l >= floor(p/2) + 1 (Askey). The sparse Cholesky
+    paper takes alpha = 1 / (3 sigma).
+    """
+
+    gamma: float
+    alpha: float
+    l: int  # noqa: E741 - the exponent's name in the paper and in the public API
+
+    def _fill(self, X, right, out):
+        squared_distances(X, right, out)
+        envelope = np.sqrt(out)
+        envelope *= -self.alpha
+        envelope += 1.0
+        np.maximum(envelope, 0.0, out=envelope)
+        np.power(envelope, self.l, out=envelope)
+        np.multiply(out, -self.gamma, out=out)
+        np.exp(out, out=out)
+        out *= envelope
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A user's own function of two blocks of rows, `function(X, Y) -> values`."""
+
+    function: Callable
+
+    def _prepare(self, X, Y):
+        return RightRows(Y, None, fill_left=False)
+
+    def _fill(self, X, right, out):
+        block = np.asarray(self.function(X, right.rows))
+        if block.shape != out.shape:
+            raise ValueError(
+                f"the kernel function returned an array of shape {block.shape} "
+                f"for {out.shape[0]} and {out.shape[1]} rows; it must be {out.shape}"
+            )
+        out[...] = block
+
+    def diag(self, X):
+        values = [np.asarray(self.function(X[i : i + 1], X[i : i + 1])) for i in range(X.shape[0])]
+        return np.array(values, dtype=_result_type(X, X)).reshape(-1)
+
+
+KERNELS = {
+    "linear": Linear,
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "polynomial": Polynomial,
+    "sigmoid": Sigmoid,
+    "compact": Compact,
+}
+
+
+def askey_exponent(n_features):
+    """The smallest integer l for which the compact kernel is positive definite (Askey's rule)."""
+    return n_features // 2 + 1
+
+
+def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None, l=None, X=None):  # noqa: E741
+    """The kernel named, with its parameters settled; rules for gamma and l look at the rows X.
+
+    `kernel` may be a name of `KERNELS`, a Kernel, or a function of two blocks of rows.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Custom(kernel)
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel={kernel!r} is not callable nor one of {', '.join(KERNELS)}")
+    if kernel == "linear":
+        return Linear()
+    if isinstance(gamma, str) and gamma in GAMMA_RULES and X is None:
+        raise ValueError(f"gamma={gamma!r} is a rule on the data: pass X, or a number for gamma")
+    gamma = resolve_gamma(gamma, X)
+    if kernel == "polynomial":
+        return Polynomial(gamma, degree, coef0)
+    if kernel == "sigmoid":
+        return Sigmoid(gamma, coef0)
+    if kernel == "compact":
+        if l is None and X is None:
+            raise ValueError("kernel='compact' takes its exponent l from the data: pass X, or l")
+        default_alpha = math.sqrt(2.0 * gamma) / 3.0  # 1 / (3 sigma)
+        return Compact(
+            gamma,
+            positive(alpha, "alpha") if alpha is not None else default_alpha,
+            askey_exponent(X.shape[1]) if l is None else l,
+        )
+    return KERNELS[kernel](gamma)
+
+
+# ---------------------------------------------------------- products in blocks
+def kernel_blocks(kernel, X, Y, max_memory=None):
+    """Yield (rows, K(X[rows], Y)), as many rows at a time as a share of the memory limit holds."""
+    share = min(memory_limit(max_memory) // 4, 2**28)
+    rows = share // (Y.shape[0] * _result_type(X, Y).itemsize)
+    if rows < 1:
+        raise ValueError(
+            f"one row of the kernel matrix has {Y.shape[0]:,} values and does not fit a quarter of "
+            f"max_memory={max_memory}: allow more"
+        )
+    for block in row_blocks(X.shape[0], rows):
+        yield block, kernel(X[block], Y)
+
+
+def kernel_product(kernel, X, Y, V, max_memory=None):
+    """K(X, Y) V without holding K(X, Y)."""
+    V = np.asarray(V)
+    result = np.empty((X.shape[0], *V.shape[1:]), dtype=np.result_type(V, _result_type(X, Y)))
+    for rows, block in kernel_blocks(kernel, X, Y, max_memory):
+        result[rows] = block @ V
+    return result
+
+
+def _result_type(X, Y):
+    both_single = X.dtype == np.float32 and Y.dtype == np.float32
+    return np.dtype(np.float32 if both_single else np.float64)
+
+
+def _check_pair(X, Y):
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"rows of {X.shape[1]} and of {Y.shape[1]} features cannot be compared")

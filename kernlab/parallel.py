@@ -1,0 +1,47 @@
+"""Work over blocks of rows on all cores, with the matrix products inside on one thread each.
+
+NumPy's element-wise functions use one core; run on blocks that stay in the cache, from several
+Python threads (NumPy releases the interpreter lock), they use them all.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _controller():
+    return ThreadpoolController()
+
+
+def thread_count():
+    """Threads that kernlab may use: OMP_NUM_THREADS or OPENBLAS_NUM_THREADS if set, else cores."""
+    for name in ("KERNLAB_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def row_blocks(n_rows, rows_per_block):
+    """Slices that cover `n_rows` rows in order."""
+    step = max(1, int(rows_per_block))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def for_each_block(function, blocks, threads=None):
+    """Call `function(block)` for every block, on all threads; results in the order of the blocks.
+
+    The function must write to places of its own. Its BLAS calls run on one thread each while
+    several blocks are under way.
+    """
+    threads = min(threads or thread_count(), len(blocks))
+    if threads <= 1:
+        return [function(block) for block in blocks]
+    with (
+        _controller().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        return list(pool.map(function, blocks))

@@ -1,0 +1,67 @@
+"""Inner products and distances between the rows of two matrices, dense or sparse, the cheap way.
+
+Three ways lead to X Y^T for sparse rows: fill them in and use BLAS; sparse times dense; sparse
+times sparse. Which is fastest depends on the densities alone, so it is chosen once per product
+from the operations that each would need.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
+
+# Nanoseconds per multiplication, measured on one core in double precision; only ratios matter.
+BLAS, SPARSE_DENSE, SPARSE_SPARSE = 0.04, 0.5, 3.0
+FILLED_BYTES = 2**30  # the largest right-hand side that is filled in
+
+
+@dataclass(frozen=True)
+class RightRows:
+    """The right-hand rows of a product, brought into the form that makes it cheapest."""
+
+    rows: object  # dense, or CSR
+    norms: np.ndarray  # squared
+    fill_left: bool  # whether sparse left-hand rows are filled in, block by block
+
+
+def prepare_right(X, Y):
+    """Choose how X Y^T is computed, from the densities of both."""
+    norms = row_norms(Y, squared=True)
+    dense_y = 1.0 if not sp.issparse(Y) else Y.nnz / max(1, Y.shape[0] * Y.shape[1])
+    dense_x = 1.0 if not sp.issparse(X) else X.nnz / max(1, X.shape[0] * X.shape[1])
+    may_fill = Y.shape[0] * Y.shape[1] * Y.dtype.itemsize <= FILLED_BYTES
+    costs = {"blas": BLAS if may_fill else np.inf}
+    if sp.issparse(X):
+        costs["sparse-dense"] = SPARSE_DENSE * dense_x if may_fill else np.inf
+        if sp.issparse(Y):
+            costs["sparse-sparse"] = SPARSE_SPARSE * dense_x * dense_y
+    elif sp.issparse(Y):
+        costs["sparse-dense"] = SPARSE_DENSE * dense_y
+    way = min(costs, key=costs.get)
+    fill_right = sp.issparse(Y) and (way == "blas" or (way == "sparse-dense" and sp.issparse(X)))
+    return RightRows(Y.toarray() if fill_right else Y, norms, fill_left=way == "blas")
+
+
+def inner_products(X, right, out):
+    """Write x . z for all rows x of X and z on the right to `out`."""
+    Y = right.rows
+    if sp.issparse(X) and right.fill_left:
+        X = X.toarray()
+    if sp.issparse(X) and sp.issparse(Y):
+        (X @ Y.T).toarray(out=out) if X.dtype == out.dtype else np.copyto(out, (X @ Y.T).toarray())
+    elif sp.issparse(Y):
+        out[...] = (Y @ X.T).T
+    elif not sp.issparse(X) and X.dtype == Y.dtype == out.dtype:
+        np.matmul(X, Y.T, out=out)
+    else:
+        out[...] = X @ Y.T
+
+
+def squared_distances(X, right, out):
+    """|x - z|^2 = |x|^2 + |z|^2 - 2 x . z, in place; rounding below zero is removed."""
+    inner_products(X, right, out)
+    out *= -2.0
+    out += row_norms(X, squared=True)[:, None]
+    out += right.norms
+    np.maximum(out, 0.0, out=out)
