@@ -1,0 +1,94 @@
+"""Solvers: functions that minimise a support vector machine's objective over what they are given.
+
+`SOLVERS` lists them all, with what each needs of an approximation and which problems it solves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
+from kernlab.solvers.coordinate import solve_dcd
+from kernlab.solvers.liblinear import solve_liblinear
+from kernlab.solvers.result import SolverResult, summarise
+
+__all__ = [
+    "SOLVERS",
+    "Certificate",
+    "SolverResult",
+    "SolverSpec",
+    "best_intercept",
+    "certify_dual",
+    "certify_primal",
+    "get_solver",
+    "solve_dcd",
+    "solve_liblinear",
+    "summarise",
+]
+
+
+@dataclass(frozen=True)
+class SolverSpec:
+    """A solver and what it asks for.
+
+    `needs`: "features" (F, one row per point), "operator" (products with K~) or "shifted" (solves
+    with K~ + beta I). Solvers of features return weights, the others dual variables times labels.
+    """
+
+    name: str
+    solve: Callable
+    needs: str
+    losses: tuple
+    intercepts: tuple
+    title: str
+
+    def check(self, loss, intercept):
+        """Refuse a problem that this solver does not solve."""
+        for what, value, offered in (
+            ("loss", loss, self.losses),
+            ("intercept", intercept, self.intercepts),
+        ):
+            if value not in offered:
+                raise ValueError(
+                    f"solver {self.name!r} offers {what}={' or '.join(map(repr, offered))}, "
+                    f"not {value!r}"
+                )
+
+
+BOTH = ("hinge", "squared_hinge")
+
+SOLVERS = {
+    spec.name: spec
+    for spec in (
+        SolverSpec(
+            "dcd",
+            solve_dcd,
+            "features",
+            BOTH,
+            ("penalised", "none"),
+            "dual coordinate descent",
+        ),
+        SolverSpec(
+            "liblinear-dcd",
+            partial(solve_liblinear, method="dcd"),
+            "features",
+            BOTH,
+            ("penalised", "none"),
+            "LIBLINEAR's dual coordinate descent",
+        ),
+        SolverSpec(
+            "liblinear-tron",
+            partial(solve_liblinear, method="tron"),
+            "features",
+            ("squared_hinge",),
+            ("penalised", "none"),
+            "LIBLINEAR's trust-region Newton method",
+        ),
+    )
+}
+
+
+def get_solver(name):
+    if name not in SOLVERS:
+        raise ValueError(f"solver={name!r} is not one of {', '.join(SOLVERS)}")
+    return SOLVERS[name]

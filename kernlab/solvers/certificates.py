@@ -1,0 +1,194 @@
+"""Certificates: how far a support vector machine is from its optimum, whoever trained it.
+
+A pair of a primal point and a feasible dual point encloses the optimal objective. Every function
+here looks only at the numbers, never at the solver's own opinion.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernlab.solvers.losses import get_loss, row_costs
+
+INTERCEPTS = ("free", "penalised", "none")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Primal and dual objective; `gap` bounds the distance of either from the optimum.
+
+    `infeasibility` is how far the dual point offered was from its constraints, relative to the
+    size of the dual variables; the dual objective is that of the nearest simple repair.
+    `kkt_residual` is the largest violation, over all rows, of the optimality conditions between
+    the margins and the dual variables (in units of the margin).
+    """
+
+    primal: float
+    dual: float
+    infeasibility: float
+    kkt_residual: float
+    intercept: float
+
+    @property
+    def gap(self):
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self):
+        return self.gap / max(abs(self.primal), np.finfo(float).tiny)
+
+
+def certify_dual(
+    multiply, y, dual, *, C, loss="hinge", intercept="free", b=None, sample_weight=None
+):
+    """Certify dual variables of a kernel machine.
+
+    `multiply(v)` gives K v, the product with the exact kernel matrix (or with an approximation's,
+    whose problem is then the one certified); `y` are labels -1 and 1; `dual` the variables a_i,
+    not multiplied by labels. With `b` None the best intercept for these scores is found.
+    """
+    loss = get_loss(loss)
+    y = np.asarray(y, dtype=np.float64)
+    costs = row_costs(C, len(y), sample_weight)
+    dual, infeasibility = _feasible(np.asarray(dual, np.float64), y, loss.upper(costs), intercept)
+    scores = np.asarray(multiply(dual * y), dtype=np.float64)
+    b = _intercept(scores, y, dual, costs, loss, intercept, b)
+    squared_norm = float(scores @ (dual * y))
+    return _certificate(scores, squared_norm, y, dual, costs, loss, intercept, b, infeasibility)
+
+
+def certify_primal(
+    F, y, w, b, *, C, loss="squared_hinge", intercept="free", dual=None, sample_weight=None
+):
+    """Certify the weights of a linear machine on the rows of F.
+
+    Without dual variables they are read off the margins: a_i = -C_i loss'(margin_i), which is
+    exact in the limit for the squared hinge; for the hinge, rows on the margin leave them open,
+    and a solver that knows its dual variables should pass them.
+    """
+    loss = get_loss(loss)
+    y = np.asarray(y, dtype=np.float64)
+    costs = row_costs(C, len(y), sample_weight)
+    scores = np.asarray(F @ w, dtype=np.float64)
+    if dual is None:
+        dual = costs * loss.slope(y * (scores + b))
+    dual, infeasibility = _feasible(np.asarray(dual, np.float64), y, loss.upper(costs), intercept)
+    squared_norm = float(w @ w)
+    primal = _primal(scores, squared_norm, y, costs, loss, intercept, b)
+    weighted = dual * y
+    u = np.asarray(F.T @ weighted, dtype=np.float64)
+    value = _dual(float(u @ u), dual, y, costs, loss, intercept)
+    kkt = _kkt_residual(scores + b, y, dual, costs, loss)
+    return Certificate(primal, value, infeasibility, kkt, float(b))
+
+
+def best_intercept(scores, y, costs, loss, intercept="free"):
+    """The intercept with the smallest objective when the weights stay as they are.
+
+    The objective is convex in b and its slope is piecewise linear and monotone, with its kinks at
+    the rows' own values y_i - score_i: sort them, add up the slope between them, and find where it
+    changes sign.
+    """
+    if intercept == "none":
+        return 0.0
+    ridge = 1.0 if intercept == "penalised" else 0.0
+    kinks = np.asarray(y - scores, dtype=np.float64)
+    live = costs > 0
+    kinks, y, costs = kinks[live], y[live], costs[live]
+    order = np.argsort(kinks)
+    kinks, y, costs = kinks[order], y[order], costs[order]
+    # Left of its kink a positive row pulls b up, right of it a negative row pulls b down. Between
+    # two kinks the slope of the objective is weight * b - moment.
+    positive, negative = np.where(y > 0, costs, 0.0), np.where(y < 0, costs, 0.0)
+    up, down = _from_right(positive), _from_left(negative)
+    if loss.curvature:
+        weight = 2.0 * (up + down) + ridge
+        moment = 2.0 * (_from_right(positive * kinks) + _from_left(negative * kinks))
+    else:
+        weight = np.full(len(kinks) + 1, ridge)
+        moment = up - down
+    slope_at_kink = weight[1:] * kinks - moment[1:]  # just right of each kink
+    rounding = 1e-13 * costs.sum()
+    right = int(np.argmax(slope_at_kink >= -rounding))  # the last kink that can be the minimiser
+    if not slope_at_kink[right] >= -rounding:
+        right = len(kinks)
+    lower = kinks[right - 1] if right > 0 else -np.inf
+    upper = kinks[right] if right < len(kinks) else np.inf
+    if weight[right] > 0:
+        return float(np.clip(moment[right] / weight[right], lower, upper))
+    if abs(slope_at_kink[right]) <= rounding and right + 1 < len(kinks):
+        return float(0.5 * (upper + kinks[right + 1]))  # a flat stretch: its middle, as LIBSVM
+    return float(upper)
+
+
+def _from_right(values):
+    """Sums of the values at and after each of the n + 1 gaps between sorted kinks."""
+    return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
+
+
+def _from_left(values):
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _feasible(dual, y, upper, intercept):
+    """The dual variables inside their box and, for a free intercept, balanced; how far they were.
+
+    The heavier class is scaled down: that keeps the box, and the objective is then a true bound.
+    """
+    inside = np.clip(dual, 0.0, upper)
+    size = max(float(np.abs(dual).sum()), np.finfo(float).tiny)
+    infeasibility = float(np.abs(inside - dual).sum()) / size
+    if intercept == "free":
+        positive, negative = inside[y > 0].sum(), inside[y < 0].sum()
+        infeasibility += abs(positive - negative) / size
+        heavier, lighter = max(positive, negative), min(positive, negative)
+        if heavier > 0:
+            heavy_class = y > 0 if positive >= negative else y < 0
+            inside = np.where(heavy_class, inside * (lighter / heavier), inside)
+    return inside, infeasibility
+
+
+def _intercept(scores, y, dual, costs, loss, intercept, b):
+    if intercept not in INTERCEPTS:
+        raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
+    if b is not None:
+        return float(b)
+    if intercept == "penalised":
+        return float(dual @ y)
+    return best_intercept(scores, y, costs, loss, intercept)
+
+
+def _certificate(scores, squared_norm, y, dual, costs, loss, intercept, b, infeasibility):
+    return Certificate(
+        primal=_primal(scores, squared_norm, y, costs, loss, intercept, b),
+        dual=_dual(squared_norm, dual, y, costs, loss, intercept),
+        infeasibility=infeasibility,
+        kkt_residual=_kkt_residual(scores + b, y, dual, costs, loss),
+        intercept=b,
+    )
+
+
+def _primal(scores, squared_norm, y, costs, loss, intercept, b):
+    if intercept == "penalised":
+        squared_norm = squared_norm + b * b
+    return 0.5 * squared_norm + float(costs @ loss.value(y * (scores + b)))
+
+
+def _dual(squared_norm, dual, y, costs, loss, intercept):
+    if intercept == "penalised":
+        squared_norm = squared_norm + float(dual @ y) ** 2
+    live = costs > 0
+    quadratic = loss.dual_diagonal(costs[live]) @ dual[live] ** 2
+    return float(dual.sum()) - 0.5 * squared_norm - 0.5 * float(quadratic)
+
+
+def _kkt_residual(decisions, y, dual, costs, loss):
+    """The projected gradient of the dual, largest entry: zero exactly at the optimum."""
+    live = costs > 0
+    dual, costs = dual[live], costs[live]
+    gradient = y[live] * decisions[live] - 1.0 + loss.dual_diagonal(costs) * dual
+    edge = 1e-12 * costs
+    at_zero, at_top = dual <= edge, dual >= loss.upper(costs) - edge
+    violation = np.where(at_zero, np.minimum(gradient, 0.0), gradient)
+    violation = np.where(at_top, np.maximum(gradient, 0.0), violation)
+    return float(np.abs(violation).max(initial=0.0))
