@@ -1,0 +1,175 @@
+"""The look that all figures share: sizes, colours of methods, markers of data sets.
+
+A reader who has learnt that green is the sparse Cholesky method in one figure should be able to
+rely on it in the next. So a colour belongs to a method and a marker to a data set, everywhere;
+names that nobody foresaw get theirs by a hash of the name, so they too keep them.
+"""
+
+import hashlib
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+STYLE_FILE = Path(__file__).with_name("kernlab.mplstyle")
+
+# The first six stay apart under all three kinds of colour blindness (a test simulates them), and
+# every colour has a contrast of at least 3 to the white card.
+METHOD_COLOURS = MappingProxyType(
+    {
+        "LLSVM": "#0062B0",
+        "LASN": "#CC3311",
+        "SparseCholeskySVC": "#009E73",
+        "HSSSVC": "#882255",
+        "FPC": "#B98800",
+        "LIBSVM": "#222222",
+        "KernelMachine": "#E830E8",
+        "linear": "#8A82B5",
+        "poly2": "#6D30E8",
+        "random forest": "#6F5142",
+        "ridge": "#8C8C8C",
+        "subsample": "#5B7F95",
+        "Nystroem + LinearSVC": "#308CE8",
+        "sklearnex": "#500C72",
+    }
+)
+_ALIASES = MappingProxyType(
+    {
+        "sparse": "SparseCholeskySVC",
+        "sparserbf": "SparseCholeskySVC",
+        "sparsecholesky": "SparseCholeskySVC",
+        "hss": "HSSSVC",
+        "admmhss": "HSSSVC",
+        "svc": "LIBSVM",
+        "svmrbf": "LIBSVM",
+        "linearsvc": "linear",
+        "liblinear": "linear",
+        "linearsvm": "linear",
+        "rf": "random forest",
+        "libsvmsubsample": "subsample",
+        "subsamplelibsvm": "subsample",
+        "nystroem": "Nystroem + LinearSVC",
+        "nystroemlinear": "Nystroem + LinearSVC",
+    }
+)
+_REMAINING_COLOURS = (
+    "#A02911", "#2911A0", "#5F8F56", "#AC3972", "#85852C", "#1141A0",
+    "#A06888", "#117777", "#C2622D", "#5F568F", "#4D6B1F", "#8A5AC2",
+)  # fmt: skip
+
+DATASET_MARKERS = MappingProxyType(
+    {
+        "a9a": "o",
+        "ijcnn1": "s",
+        "w8a": "^",
+        "cod-rna": "D",
+        "covtype": "v",
+        "mnist-round": "P",
+        "svmguide1": "X",
+        "mushrooms": "p",
+        "phishing": "h",
+        "skin_nonskin": "<",
+        "madelon": ">",
+        "magic": "d",
+        "swiss-roll": "*",
+        "checkerboard": "H",
+        "fpc-toy": "8",
+    }
+)
+_REMAINING_MARKERS = (
+    (4, 1, 0), (5, 1, 36), (6, 1, 0), (7, 1, 0), (8, 1, 0), (3, 1, 0), (3, 1, 180), (9, 1, 0),
+    (7, 0, 0), (5, 0, 36), "$\u2663$", "$\u2660$",
+)  # fmt: skip
+
+QUIET = "#767676"
+"""Guides, notes and whatever else should step back behind the data."""
+
+
+@contextmanager
+def house_style():
+    """Draw in kernlab's style inside a ``with`` block, or in a function that this decorates."""
+    settings = mpl.rc_params_from_file(STYLE_FILE, use_default_template=False)
+    with mpl.rc_context():
+        mpl.rcParams.update(settings)
+        yield
+
+
+def new_figure(nrows=1, ncols=1, *, panel=(5.2, 3.6), title=None, **subplots):
+    """A figure in the house style with a grid of axes, apart from pyplot's global state.
+
+    Parameters
+    ----------
+    nrows, ncols : int
+        The grid. As with ``Figure.subplots``, one panel gives one axes and not an array.
+    panel : (float, float)
+        Width and height of one panel in inches.
+    title : str, optional
+        Stands above all panels.
+    **subplots
+        Handed to ``Figure.subplots``: sharex, sharey, width_ratios, ...
+
+    Returns
+    -------
+    (Figure, axes)
+    """
+    with house_style():
+        figure = Figure(figsize=(panel[0] * ncols, panel[1] * nrows))
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(nrows, ncols, **subplots)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left")
+    return figure, axes
+
+
+def message_figure(message):
+    """A figure that says in words why there is nothing to draw."""
+    figure, ax = new_figure(panel=(5.2, 1.6))
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, message, ha="center", va="center", color=QUIET, fontsize=11)
+    return figure
+
+
+def method_colour(name):
+    """The colour of a method: listed, or chosen from the remaining palette by its name alone."""
+    return _listed_or_hashed(name, METHOD_COLOURS, _REMAINING_COLOURS)
+
+
+def dataset_marker(name):
+    """The marker of a data set: listed, or chosen from the remaining shapes by its name alone."""
+    return _listed_or_hashed(name, DATASET_MARKERS, _REMAINING_MARKERS)
+
+
+def text_colour(colour, contrast=4.5):
+    """The colour itself, darkened until text in it can be read on the white card."""
+    rgb = np.array(to_rgb(colour))
+    while contrast_to_white(rgb) < contrast:
+        rgb = rgb * 0.96
+    return to_hex(rgb)
+
+
+def contrast_to_white(colour):
+    """WCAG's contrast ratio between a colour and white, from 1 to 21."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05))
+
+
+def _listed_or_hashed(name, listed, remaining):
+    key = _canonical(name)
+    key = _canonical(_ALIASES.get(key, key))
+    for known, value in listed.items():
+        if _canonical(known) == key:
+            return value
+    digest = hashlib.sha256(key.encode()).digest()
+    return remaining[int.from_bytes(digest[:8], "big") % len(remaining)]
+
+
+def _canonical(name):
+    """Spelling aside: "LIBSVM, subsample" and "libsvm-subsample" are one method."""
+    return re.sub(r"[\W_]+", "", str(name)).casefold()
