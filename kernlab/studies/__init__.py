@@ -4,8 +4,12 @@ A study module lists its studies in a tuple STUDIES; its name in the list below 
 takes for the command line, the tests, the figures and the report to know them.
 """
 
-from kernlab.studies.base import Point, Study, StudyError, Tolerance, UnknownStudy
+from kernlab.studies.base import NotRun, Point, Study, StudyError, Tolerance, UnknownStudy
+from kernlab.studies.execute import Outcome, StudyWarning, execute, results, run_study
+from kernlab.studies.profiles import PROFILES, Profile, get_profile
 from kernlab.studies.registry import collect, get_study
+from kernlab.studies.seeds import derive_seed, point_seed, split_seed
+from kernlab.studies.store import NoResults, tables_dir
 
 # One line per module of studies.
 _MODULES = ()
@@ -13,11 +17,25 @@ _MODULES = ()
 STUDIES = collect(_MODULES)
 
 __all__ = [
+    "PROFILES",
     "STUDIES",
+    "NoResults",
+    "NotRun",
+    "Outcome",
     "Point",
+    "Profile",
     "Study",
     "StudyError",
+    "StudyWarning",
     "Tolerance",
     "UnknownStudy",
+    "derive_seed",
+    "execute",
+    "get_profile",
     "get_study",
+    "point_seed",
+    "results",
+    "run_study",
+    "split_seed",
+    "tables_dir",
 ]

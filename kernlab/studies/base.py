@@ -23,6 +23,10 @@ class UnknownStudy(StudyError, LookupError):  # noqa: N818 - it names what is un
     """No study, paper or notebook has this name."""
 
 
+class NotRun(Exception):  # noqa: N818 - an outcome, not a mistake
+    """Raised by `measure` for a point that it will not compute; the text says why."""
+
+
 def plain_scalar(value, what="a value"):
     """A NumPy scalar as the Python scalar it stands for; anything but a scalar is refused."""
     if value is None or isinstance(value, str | bool):
