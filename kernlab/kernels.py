@@ -8,6 +8,7 @@ the cache; see `kernel_product` for products with a kernel matrix that is never 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,6 +48,8 @@ CACHE_BYTES = 2**19  # a block of values that stays in a core's second-level cac
 class Kernel:
     """A kernel function; `k(X, Y)` evaluates it on all pairs of rows."""
 
+    sees_distances: ClassVar[bool] = False  # whether |x - z| alone decides the value
+
     def __call__(self, X, Y=None):
         same = Y is None or Y is X
         Y = X if same else Y
@@ -62,7 +65,7 @@ class Kernel:
 
     def _prepare(self, X, Y):
         """What is computed once for all blocks of left-hand rows."""
-        return prepare_right(X, Y)
+        return prepare_right(X, Y, centre=self.sees_distances)
 
     def _fill(self, X, right, out):
         """Write the values on all pairs of rows to `out`."""
@@ -93,6 +96,7 @@ class RBF(Kernel):
     """k(x, z) = exp(-gamma |x - z|^2)"""
 
     gamma: float
+    sees_distances: ClassVar[bool] = True
 
     def _fill(self, X, right, out):
         squared_distances(X, right, out)
@@ -162,6 +166,7 @@ class Compact(Kernel):
     gamma: float
     alpha: float
     l: int  # noqa: E741 - the exponent's name in the paper and in the public API
+    sees_distances: ClassVar[bool] = True
 
     def _fill(self, X, right, out):
         squared_distances(X, right, out)

@@ -23,10 +23,19 @@ class RightRows:
     rows: object  # dense, or CSR
     norms: np.ndarray  # squared
     fill_left: bool  # whether sparse left-hand rows are filled in, block by block
+    shift: np.ndarray | None = None  # what was subtracted, and is to be on the left as well
 
 
-def prepare_right(X, Y):
-    """Choose how X Y^T is computed, from the densities of both."""
+def prepare_right(X, Y, centre=False):
+    """Choose how X Y^T is computed, from the densities of both.
+
+    With `centre` the mean of Y is subtracted from dense rows: distances stay, and far from the
+    origin they would drown in the rounding of |x|^2 + |z|^2 - 2 x . z otherwise.
+    """
+    shift = None
+    if centre and not sp.issparse(X) and not sp.issparse(Y):
+        shift = Y.mean(axis=0)
+        Y = Y - shift
     norms = row_norms(Y, squared=True)
     dense_y = 1.0 if not sp.issparse(Y) else Y.nnz / max(1, Y.shape[0] * Y.shape[1])
     dense_x = 1.0 if not sp.issparse(X) else X.nnz / max(1, X.shape[0] * X.shape[1])
@@ -40,7 +49,7 @@ def prepare_right(X, Y):
         costs["sparse-dense"] = SPARSE_DENSE * dense_y
     way = min(costs, key=costs.get)
     fill_right = sp.issparse(Y) and (way == "blas" or (way == "sparse-dense" and sp.issparse(X)))
-    return RightRows(Y.toarray() if fill_right else Y, norms, fill_left=way == "blas")
+    return RightRows(Y.toarray() if fill_right else Y, norms, way == "blas", shift)
 
 
 def inner_products(X, right, out):
@@ -60,6 +69,8 @@ def inner_products(X, right, out):
 
 def squared_distances(X, right, out):
     """|x - z|^2 = |x|^2 + |z|^2 - 2 x . z, in place; rounding below zero is removed."""
+    if right.shift is not None:
+        X = X - right.shift
     inner_products(X, right, out)
     out *= -2.0
     out += row_norms(X, squared=True)[:, None]

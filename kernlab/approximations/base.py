@@ -9,7 +9,7 @@ transformer, so it works in a user's own pipeline, and offers one or more capabi
 - "shifted": `shifted(beta)`, an object whose `solve(B)` solves (K~ + beta I) S = B.
 
 New points are decided by `decision(X, coefficients)` (weights of the features) or
-`dual_decision(X, coefficients)` (one coefficient per fitted row), in blocks.
+`dual_decision(X, coefficients, rows)` (one coefficient for each fitted row named), in blocks.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             yield rows, self.transform(X[rows])
 
     def expansion(self, coefficients):
-        """Points and weights with decision(X) = K(X, points) @ weights: all maps folded into one."""
+        """Points and weights such that decision(X) = K(X, points) @ weights."""
         raise TypeError(f"{type(self).__name__} does not expand its features in kernel functions")
 
     def decision(self, X, coefficients):

@@ -7,10 +7,11 @@ rank and costs n r^2 instead of the 10 n^3 of an eigendecomposition.
 """
 
 import time
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.approximations.base import Approximation
 from kernlab.kernels import kernel_product
@@ -22,9 +23,8 @@ class ExactKernel(Approximation):
 
     Parameters: the kernel's (see `make_kernel`), `rank_tol`, the pivot relative to the largest
     diagonal entry at which the factor ends, and `max_memory` in bytes or as "4GB".
-    Fitted: `matrix_` (K), `pivots_` (the rows that the factor is built on), `rank_`,
-    `features_` (the factor, rows in the order of the data), `residual_` (the largest entry of
-    |K v - F F^T v| for random signs v, relative to |K v|).
+    Fitted: `matrix_` (K); and, computed when first asked for, `rank_`, `pivots_` (the rows that
+    the factor is built on) and `residual_` (how well the factor reproduces K).
     """
 
     capabilities = ("features", "operator", "shifted")
@@ -57,100 +57,114 @@ class ExactKernel(Approximation):
         )
         began = time.perf_counter()
         self.X_ = X
-        self.matrix_ = self.kernel_(X).astype(np.float64, copy=False)
+        # In single precision K would lose its definiteness to rounding.
+        self.matrix_ = self.kernel_(X.astype(np.float64, copy=False))
         self.timings_["kernel"] = time.perf_counter() - began
-        self._factors = {}
+        self._factor = PivotedCholesky(self.matrix_, self.rank_tol, type(self.kernel_).__name__)
+        self._shifted = {}
 
     @property
     def nbytes(self):
-        """Bytes held: the matrix, and its factors so far."""
-        factors = sum(factor.nbytes for factor in self._factors.values())
-        return self.matrix_.nbytes + factors + self._feature_bytes()
-
-    def _feature_bytes(self):
-        return self.features_.nbytes if "_features" in self.__dict__ else 0
+        """Bytes held: the matrix, and those of its factors that were asked for."""
+        shifted = sum(factor.nbytes for factor in self._shifted.values())
+        return self.matrix_.nbytes + self._factor.nbytes + shifted
 
     # ------------------------------------------------------------------- features
-    def _factorise(self):
-        """P^T K P = L L^T down to the numerical rank, computed when first asked for."""
-        if "_features" in self.__dict__:
-            return
-        began = time.perf_counter()
-        largest = max(float(np.max(np.diag(self.matrix_))), np.finfo(float).tiny)
-        lower, pivots, rank, info = la.lapack.dpstrf(
-            self.matrix_, lower=1, tol=self.rank_tol * largest
-        )
-        if info < 0:
-            raise ValueError("the kernel matrix holds values that are not finite")
-        order = pivots - 1
-        features = np.zeros((len(order), rank))
-        features[order] = np.tril(lower[:, :rank])
-        self._check_definite(features)
-        self._features, self._pivots = features, order[:rank]
-        self._pivot_factor = features[order[:rank]]
-        self.timings_["factor"] = time.perf_counter() - began
-
-    def _check_definite(self, features):
-        """A factor that ends early without reproducing K means that K has negative eigenvalues."""
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(features), 4))
-        product = self.matrix_ @ signs
-        error = np.abs(product - features @ (features.T @ signs)).max()
-        self.residual_ = float(error / max(np.abs(product).max(), np.finfo(float).tiny))
-        if self.residual_ > 1e-6:
-            smallest = la.eigh(self.matrix_, subset_by_index=[0, 0], eigvals_only=True)[0]
-            raise ValueError(
-                f"the {type(self.kernel_).__name__} kernel matrix is not positive semidefinite on "
-                f"these rows (smallest eigenvalue {smallest:.3g}), so it has no real factor: "
-                "choose other kernel parameters or a positive definite kernel"
-            )
-
     @property
-    def features_(self):
-        self._factorise()
-        return self._features
+    def rank_(self):
+        return len(self._factor.pivots)
 
     @property
     def pivots_(self):
-        self._factorise()
-        return self._pivots
+        return self._factor.pivots
 
     @property
-    def rank_(self):
-        return self.features_.shape[1]
+    def residual_(self):
+        return self._factor.residual
 
     def fit_transform(self, X, y=None):
-        return self.fit(X).features_.copy()
+        """The factor itself: no kernel value is computed twice."""
+        return self.fit(X)._factor.features.copy()
 
     def transform(self, X):
         """Features of new points: L_11^{-1} K(pivots, x), which gives F on the fitted rows."""
         X = self._validated(X)
         values = self.kernel_(X, self.X_[self.pivots_])
-        return la.solve_triangular(self._pivot_factor, values.T, lower=True, check_finite=False).T
+        return la.solve_triangular(self._factor.corner, values.T, lower=True, check_finite=False).T
 
     def expansion(self, coefficients):
-        pivots = self.pivots_
-        weights = la.solve_triangular(self._pivot_factor, coefficients, lower=True, trans="T")
-        return self.X_[pivots], weights
+        weights = la.solve_triangular(self._factor.corner, coefficients, lower=True, trans="T")
+        return self.X_[self.pivots_], weights
 
     # ---------------------------------------------------------- operator and solves
-    def operator(self) -> LinearOperator:
-        """K as a LinearOperator."""
+    def operator(self):
+        """K as a SciPy LinearOperator."""
         return aslinearoperator(self.matrix_)
 
     def shifted(self, beta):
         """Solves with K + beta I, by one Cholesky factor that is kept per beta."""
-        if beta not in self._factors:
-            self._factors[beta] = ShiftedExact(self.matrix_, beta)
-        return self._factors[beta]
+        if beta not in self._shifted:
+            self._shifted[beta] = ShiftedExact(self.matrix_, beta)
+        return self._shifted[beta]
 
-    def dual_decision(self, X, coefficients):
-        """Scores of new points from one coefficient per fitted row; rows of zeros are skipped."""
+    def dual_decision(self, X, coefficients, rows):
+        """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
         X = self._validated(X)
-        coefficients = np.asarray(coefficients)
-        used = np.flatnonzero(coefficients.reshape(len(coefficients), -1).any(axis=1))
-        if used.size == 0:
-            return np.zeros((X.shape[0], *coefficients.shape[1:]))
-        return kernel_product(self.kernel_, X, self.X_[used], coefficients[used], self.max_memory)
+        if len(rows) == 0:
+            return np.zeros((X.shape[0], *np.shape(coefficients)[1:]))
+        return kernel_product(self.kernel_, X, self.X_[rows], coefficients, self.max_memory)
+
+
+class PivotedCholesky:
+    """P^T K P = L L^T down to the numerical rank; computed when first asked for.
+
+    `features` is L with its rows in the order of the data, `pivots` the rows it is built on,
+    `corner` the triangle of these rows, `residual` the largest entry of |K v - F F^T v| for a few
+    vectors v of random signs, relative to the largest of |K v|.
+    """
+
+    def __init__(self, matrix, rank_tol, kernel_name):
+        self._matrix, self._rank_tol, self._kernel_name = matrix, rank_tol, kernel_name
+
+    @cached_property
+    def _parts(self):
+        largest = max(float(np.max(np.diag(self._matrix))), np.finfo(float).tiny)
+        # K is symmetric: its transpose is the column-ordered array that LAPACK wants to overwrite.
+        lower, pivots, rank, _ = la.lapack.dpstrf(
+            self._matrix.T, lower=1, tol=self._rank_tol * largest
+        )
+        order = pivots - 1
+        features = np.zeros((len(order), rank))
+        features[order] = np.tril(lower[:, :rank])
+        residual = self._checked_residual(features)
+        return features, order[:rank], residual
+
+    def _checked_residual(self, features):
+        """A factor that ends early without reproducing K means that K has negative eigenvalues."""
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(features), 4))
+        product = self._matrix @ signs
+        error = np.abs(product - features @ (features.T @ signs)).max()
+        residual = float(error / max(np.abs(product).max(), np.finfo(float).tiny))
+        if residual > 1e-6:
+            smallest = la.eigh(self._matrix, subset_by_index=[0, 0], eigvals_only=True)[0]
+            raise ValueError(
+                f"the {self._kernel_name} kernel matrix is not positive semidefinite on these rows "
+                f"(smallest eigenvalue {smallest:.3g}), so it has no real factor: choose other "
+                "kernel parameters or a positive definite kernel"
+            )
+        return residual
+
+    features = property(lambda self: self._parts[0])
+    pivots = property(lambda self: self._parts[1])
+    residual = property(lambda self: self._parts[2])
+
+    @property
+    def corner(self):
+        return self.features[self.pivots]
+
+    @property
+    def nbytes(self):
+        return self._parts[0].nbytes if "_parts" in self.__dict__ else 0
 
 
 class ShiftedExact:

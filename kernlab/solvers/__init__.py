@@ -41,6 +41,7 @@ class SolverSpec:
     losses: tuple
     intercepts: tuple
     title: str
+    takes_seed: bool = False
 
     def check(self, loss, intercept):
         """Refuse a problem that this solver does not solve."""
@@ -67,6 +68,7 @@ SOLVERS = {
             BOTH,
             ("penalised", "none"),
             "dual coordinate descent",
+            takes_seed=True,
         ),
         SolverSpec(
             "liblinear-dcd",
@@ -75,6 +77,7 @@ SOLVERS = {
             BOTH,
             ("penalised", "none"),
             "LIBLINEAR's dual coordinate descent",
+            takes_seed=True,
         ),
         SolverSpec(
             "liblinear-tron",
@@ -83,6 +86,7 @@ SOLVERS = {
             ("squared_hinge",),
             ("penalised", "none"),
             "LIBLINEAR's trust-region Newton method",
+            takes_seed=True,
         ),
     )
 }

@@ -1,0 +1,199 @@
+"""Kernel values against scikit-learn and against the formulas, dense and sparse, in blocks."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise
+
+from kernlab.kernels import (
+    KERNELS,
+    askey_exponent,
+    gamma_from_divisor,
+    gamma_from_sigma,
+    kernel_product,
+    make_kernel,
+    resolve_gamma,
+    total_variance,
+)
+from kernlab.rowproducts import inner_products, prepare_right
+
+
+def rows(n, p, seed=0, density=1.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)) * (rng.random((n, p)) < density)
+
+
+def compact_by_formula(X, Y, gamma, alpha, exponent):
+    d = cdist(X, Y)
+    return np.maximum(0, 1 - alpha * d) ** exponent * np.exp(-gamma * d**2)
+
+
+REFERENCES = {
+    "linear": lambda X, Y: X @ Y.T,
+    "rbf": lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=0.3),
+    "laplacian": lambda X, Y: pairwise.laplacian_kernel(X, Y, gamma=0.3),
+    "polynomial": lambda X, Y: pairwise.polynomial_kernel(X, Y, degree=3, gamma=0.3, coef0=1.0),
+    "sigmoid": lambda X, Y: pairwise.sigmoid_kernel(X, Y, gamma=0.3, coef0=1.0),
+    "compact": lambda X, Y: compact_by_formula(X, Y, 0.3, math.sqrt(0.6) / 3, 4),
+}
+
+
+def test_every_kernel_has_a_reference():
+    assert set(REFERENCES) == set(KERNELS)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("sparse", ["neither", "left", "right", "both"])
+def test_values_agree_with_the_reference(name, sparse):
+    X, Y = rows(37, 6, 1, density=0.4), rows(23, 6, 2, density=0.4)
+    reference = REFERENCES[name](X, Y)
+    assert reference.std() > 0.01  # not trivially constant
+    left = sp.csr_matrix(X) if sparse in ("left", "both") else X
+    right = sp.csr_matrix(Y) if sparse in ("right", "both") else Y
+    kernel = make_kernel(name, gamma=0.3, X=X)
+    np.testing.assert_allclose(kernel(left, right), reference, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_diagonal_and_symmetry(name):
+    X = rows(40, 5)
+    kernel = make_kernel(name, gamma=0.3, X=X)
+    matrix = kernel(X)
+    np.testing.assert_allclose(np.diag(matrix), kernel.diag(X), rtol=1e-12)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+    np.testing.assert_allclose(matrix, kernel(X, X.copy()), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["rbf", "compact", "laplacian"])
+def test_a_row_is_most_similar_to_itself_even_far_from_the_origin(name):
+    X = rows(30, 4) + 1e4
+    matrix = make_kernel(name, gamma=0.3, X=X)(X)
+    assert np.all(np.diag(matrix) == 1.0)
+    assert np.all(matrix <= 1.0)
+    assert np.all(np.isfinite(matrix))
+
+
+@given(
+    n=st.integers(1, 40),
+    m=st.integers(1, 40),
+    p=st.integers(1, 8),
+    seed=st.integers(0, 1000),
+    density=st.sampled_from([0.02, 0.3, 1.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_inner_products_do_not_depend_on_how_rows_are_stored(n, m, p, seed, density):
+    X, Y = rows(n, p, seed, density), rows(m, p, seed + 1, density)
+    for left in (X, sp.csr_matrix(X)):
+        for right in (Y, sp.csr_matrix(Y)):
+            out = np.full((n, m), np.nan)
+            inner_products(left, prepare_right(left, right), out)
+            np.testing.assert_allclose(out, X @ Y.T, atol=1e-12)
+
+
+def test_distances_survive_far_from_the_origin():
+    X = rows(30, 4)
+    near = make_kernel(gamma=0.3)(X)
+    np.testing.assert_allclose(make_kernel(gamma=0.3)(X + 1e6), near, atol=1e-9)
+    single = make_kernel(gamma=0.3)((X + 1e3).astype(np.float32))
+    np.testing.assert_allclose(single, near, atol=2e-4)
+
+
+def test_single_precision_stays_single():
+    X = rows(50, 5).astype(np.float32)
+    block = make_kernel(gamma=0.3)(X, X[:7])
+    assert block.dtype == np.float32
+    np.testing.assert_allclose(block, pairwise.rbf_kernel(X, X[:7], gamma=0.3), atol=1e-6)
+    assert make_kernel(gamma=0.3)(X, X[:7].astype(float)).dtype == np.float64
+
+
+def test_many_blocks_give_the_same_as_one():
+    X, Y = rows(5000, 3), rows(700, 3, 1)
+    kernel = make_kernel(gamma=0.5)
+    np.testing.assert_allclose(kernel(X, Y), pairwise.rbf_kernel(X, Y, gamma=0.5), atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [None, 3])
+def test_products_in_blocks(columns):
+    X, Y = rows(300, 4), rows(200, 4, 1)
+    V = rows(200, columns or 1, 2)
+    V = V if columns else V.ravel()
+    kernel = make_kernel(gamma=0.5)
+    product = kernel_product(kernel, X, Y, V, max_memory=40_000)  # a few rows at a time
+    np.testing.assert_allclose(product, kernel(X, Y) @ V, atol=1e-12)
+
+
+def test_a_limit_below_one_row_is_refused():
+    with pytest.raises(ValueError, match="does not fit a quarter of max_memory"):
+        kernel_product(make_kernel(gamma=1.0), rows(3, 2), rows(100, 2), np.ones(100), 100)
+
+
+def test_a_function_of_ones_own():
+    X = rows(20, 3)
+    kernel = make_kernel(lambda A, B: (A @ B.T) ** 2)
+    np.testing.assert_allclose(kernel(X), (X @ X.T) ** 2)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(X @ X.T) ** 2)
+    with pytest.raises(ValueError, match="must be \\(20, 20\\)"):
+        make_kernel(lambda A, B: np.ones(3))(X)
+
+
+# ------------------------------------------------------------------------ bandwidth
+def test_the_rules_for_gamma():
+    X = rows(200, 4) * [1, 2, 3, 4]
+    assert resolve_gamma("scale", X) == pytest.approx(1 / (4 * X.var()))
+    assert resolve_gamma("variance", X) == pytest.approx(1 / X.var(axis=0).sum())
+    assert resolve_gamma("auto", X) == 0.25
+    median = np.median(cdist(X, X)[np.triu_indices(200, 1)])
+    assert resolve_gamma("median", X) == pytest.approx(1 / (2 * median**2))
+    assert resolve_gamma(0.7, X) == 0.7
+    for rule in ("scale", "variance", "median", "auto"):
+        assert resolve_gamma(rule, sp.csr_matrix(X)) == pytest.approx(resolve_gamma(rule, X))
+
+
+def test_rows_that_are_all_equal_have_gamma_one():
+    X = np.full((5, 3), 7.0)
+    for rule in ("scale", "variance", "median"):
+        assert resolve_gamma(rule, X) == 1.0
+
+
+def test_total_variance_is_half_the_mean_squared_distance():
+    X = rows(60, 3)
+    assert total_variance(X) == pytest.approx(cdist(X, X, "sqeuclidean").mean() / 2)
+
+
+def test_the_papers_symbols():
+    X, Y = rows(5, 2), rows(4, 2, 1)
+    d2 = cdist(X, Y, "sqeuclidean")
+    np.testing.assert_allclose(
+        make_kernel(gamma=gamma_from_sigma(0.7))(X, Y), np.exp(-d2 / (2 * 0.7**2))
+    )
+    np.testing.assert_allclose(make_kernel(gamma=gamma_from_divisor(3.0))(X, Y), np.exp(-d2 / 3.0))
+
+
+@pytest.mark.parametrize("gamma", [0, -1.0, np.nan, np.inf, "wide", None, [1.0]])
+def test_bad_gamma(gamma):
+    with pytest.raises(ValueError, match="gamma"):
+        resolve_gamma(gamma, rows(5, 2))
+
+
+def test_bad_names_and_missing_rows():
+    with pytest.raises(ValueError, match="not callable nor one of linear, rbf"):
+        make_kernel("gauss")
+    with pytest.raises(ValueError, match="pass X"):
+        make_kernel("rbf", gamma="scale")
+    with pytest.raises(ValueError, match="pass X, or l"):
+        make_kernel("compact", gamma=1.0)
+    with pytest.raises(ValueError, match="cannot be compared"):
+        make_kernel(gamma=1.0)(rows(3, 2), rows(3, 4))
+
+
+def test_the_compact_kernel_is_definite_from_askeys_bound_on():
+    X = rows(300, 3) * 0.3
+    at_bound = make_kernel("compact", gamma=0.5, alpha=1.0, X=X)
+    assert at_bound.l == askey_exponent(3) == 2
+    assert np.linalg.eigvalsh(at_bound(X))[0] > -1e-10
+    assert np.count_nonzero(at_bound(X) == 0) > 0
