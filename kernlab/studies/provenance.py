@@ -125,7 +125,7 @@ class RunLog:
 
     def write(self, path):
         """Add this run to those that the file tells of already, if it computed anything."""
-        runs = _read_runs(path)
+        runs = read_runs(path)
         if self._plan.computed:
             runs.append({**self._run, "finished": _now(), "points_computed": self._plan.computed})
         statuses = Counter(record["status"] for record in self._plan.records.values())
@@ -149,7 +149,8 @@ def _values(points):
     return {name: list(found.values()) for name, found in values.items()}
 
 
-def _read_runs(path):
+def read_runs(path):
+    """The runs that a provenance file tells of; none when there is no readable file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))["runs"]
     except (OSError, ValueError, KeyError):
