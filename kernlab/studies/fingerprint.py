@@ -93,7 +93,7 @@ def _reachable(places):
             waiting += [(module, used) for used in names]
         elif name in imports:
             waiting.append(imports[name])
-    return [f"{module}.{name}:{text}" for (module, name), text in found.items() if text]
+    return [f"{name}:{text}" for (_, name), text in found.items() if text]
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """The tidy table of a study: one row per point, columns that all studies share."""
 
-import io
+import math
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -39,9 +40,8 @@ def to_frame(rows, parameter_names):
     extra = dict.fromkeys(name for row in rows for name in row if name not in {*known, *HOW})
     columns = list(dict.fromkeys((*known, *extra, *HOW)))
     table = pd.DataFrame(rows, columns=columns)
-    for name in TEXT:
-        table[name] = table[name].fillna("")
-    return table
+    texts = table[list(TEXT)].astype(object)
+    return table.assign(**texts.where(texts.notna(), ""))
 
 
 def write_table(table, path):
@@ -49,24 +49,31 @@ def write_table(table, path):
     write_atomically(path, table.to_csv(index=False))
 
 
-def read_table(path_or_text):
+def read_table(path):
     """The table from its CSV file: numbers exactly as written, texts as texts even when empty."""
-    source = path_or_text if isinstance(path_or_text, Path) else io.StringIO(path_or_text)
-    header = pd.read_csv(source, nrows=0).columns
-    if not isinstance(path_or_text, Path):
-        source.seek(0)
-    return pd.read_csv(
-        source,
-        keep_default_na=False,
-        na_values={name: [""] for name in header if name not in TEXT},
-        dtype={name: str for name in TEXT if name in header},
-        float_precision="round_trip",
-    )
+    cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name in cells:
+        if name not in TEXT:
+            cells[name] = _typed(cells[name].to_list())
+    return cells
+
+
+def _typed(texts):
+    """A column of whole numbers, numbers or truth values where all its cells are such."""
+    if all(text in ("True", "False") for text in texts):
+        return [text == "True" for text in texts]
+    for number in (int, float):
+        with suppress(ValueError):
+            return [math.nan if text == "" else number(text) for text in texts]
+    return [math.nan if text == "" else text for text in texts]
 
 
 def write_atomically(path, text):
     """Replace a text file in one step."""
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
