@@ -43,7 +43,7 @@ def downloads_dir():
     """Where downloaded files are kept: inside the checkout's data folder, else in the cache."""
     root = project_root()
     preferred = root / "data" / "downloads" if root else cache_dir() / "downloads"
-    return preferred if _can_write(preferred) else cache_dir() / "downloads"
+    return preferred if can_write(preferred) else cache_dir() / "downloads"
 
 
 def cache_dir():
@@ -53,7 +53,7 @@ def cache_dir():
         return Path(named).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
     preferred = (Path(base) if base else _home() / ".cache") / "kernlab"
-    return preferred if _can_write(preferred) else _private_temporary_dir() / "cache"
+    return preferred if can_write(preferred) else _private_temporary_dir() / "cache"
 
 
 def output_dir(profile, out=None):
@@ -62,10 +62,10 @@ def output_dir(profile, out=None):
     if out:
         return Path(out).expanduser().resolve() / profile
     root = project_root()
-    if root and _can_write(root / "figures"):
+    if root and can_write(root / "figures"):
         return root / "figures" / profile
     elsewhere = _home() / "kernlab-figures"
-    if not _can_write(elsewhere):
+    if not can_write(elsewhere):
         elsewhere = _private_temporary_dir() / "figures"
     return elsewhere / profile
 
@@ -77,7 +77,7 @@ def _home():
         return _private_temporary_dir()
 
 
-def _can_write(folder):
+def can_write(folder):
     """Whether files could be made in a folder that may not exist yet; nothing is made here."""
     existing = folder
     while not existing.exists():
