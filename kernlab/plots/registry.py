@@ -14,9 +14,7 @@ from matplotlib.figure import Figure
 
 from kernlab.paths import output_dir
 from kernlab.plots.style import house_style, message_figure
-
-FINISHED = "ok"
-"""The status of a row that was measured; all others say in ``message`` why they were not."""
+from kernlab.studies.measuring import OK
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
@@ -72,7 +70,7 @@ def by_study(specs):
 
 def finished(table):
     """The rows of a study's table that were measured."""
-    return table[table["status"] == FINISHED] if "status" in table else table
+    return table[table["status"] == OK] if "status" in table else table
 
 
 def draw_figures(specs, table, profile, out=None):

@@ -100,7 +100,7 @@ def house_style():
         yield
 
 
-def new_figure(nrows=1, ncols=1, *, panel=(5.2, 3.6), title=None, **subplots):
+def new_figure(nrows=1, ncols=1, *, panel=(4.8, 3.4), title=None, **subplots):
     """A figure in the house style with a grid of axes, apart from pyplot's global state.
 
     Parameters
@@ -129,7 +129,7 @@ def new_figure(nrows=1, ncols=1, *, panel=(5.2, 3.6), title=None, **subplots):
 
 def message_figure(message):
     """A figure that says in words why there is nothing to draw."""
-    figure, ax = new_figure(panel=(5.2, 1.6))
+    figure, ax = new_figure(panel=(4.8, 1.6))
     ax.set_axis_off()
     ax.text(0.5, 0.5, message, ha="center", va="center", color=QUIET, fontsize=11)
     return figure

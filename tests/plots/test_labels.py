@@ -50,7 +50,7 @@ def test_spread_is_the_least_squares_solution(seed):
     np.testing.assert_allclose(spread(wanted, distance), reference, atol=1e-5)
 
 
-def labelled_boxes(ends, scale="linear", panel=(5.2, 3.6)):
+def labelled_boxes(ends, scale="linear", panel=(4.8, 3.4)):
     with house_style():
         figure, ax = new_figure(panel=panel)
         for i, end in enumerate(ends):

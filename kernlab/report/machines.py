@@ -1,0 +1,70 @@
+"""The machines that the tables on a page were computed on."""
+
+import json
+
+from kernlab.report.numbers import as_size
+from kernlab.studies.provenance import machine
+
+
+def machines(provenance):
+    """The distinct machines behind the tables, the latest first, each as labelled lines of text.
+
+    Where no study has left a provenance, it is the machine at hand, and the entry says so.
+
+    Parameters
+    ----------
+    provenance : mapping
+        From study id to the content of its provenance file.
+    """
+    found = {}
+    for study_id, told in provenance.items():
+        for run in told.get("runs", []):
+            if not isinstance(run.get("machine"), dict):
+                continue
+            key = json.dumps(run["machine"], sort_keys=True)
+            entry = found.setdefault(key, {"machine": run["machine"], "last": "", "studies": set()})
+            entry["last"] = max(entry["last"], str(run.get("finished", "")))
+            entry["studies"].add(study_id)
+    if not found:
+        return [{"lines": _lines(machine()), "versions": _versions(machine()), "studies": 0,
+                 "last": ""}]  # fmt: skip
+    latest_first = sorted(found.values(), key=lambda entry: entry["last"], reverse=True)
+    return [
+        {
+            "lines": _lines(entry["machine"]),
+            "versions": _versions(entry["machine"]),
+            "studies": len(entry["studies"]),
+            "last": entry["last"][:16].replace("T", " "),
+        }
+        for entry in latest_first
+    ]
+
+
+def _lines(told):
+    cores, logical = told.get("cores"), told.get("logical_cores")
+    both = f"{cores}" if cores == logical else f"{cores} ({logical} logical)"
+    memory = told.get("memory_bytes")
+    lines = [
+        ("Processor", told.get("processor")),
+        ("Cores", both if cores else None),
+        ("Memory", as_size(memory) if memory else None),
+        ("BLAS", _blas(told.get("blas", []))),
+        ("Python", told.get("python")),
+        ("System", told.get("system")),
+    ]
+    return [(label, str(value)) for label, value in lines if value]
+
+
+def _blas(pools):
+    """The linear algebra libraries that are loaded, each once."""
+    named = (
+        " ".join(str(pool[key]) for key in ("internal_api", "version") if pool.get(key))
+        + (f" ({pool['architecture']})" if pool.get("architecture") else "")
+        for pool in pools
+        if pool.get("user_api") == "blas"
+    )
+    return ", ".join(dict.fromkeys(named))
+
+
+def _versions(told):
+    return list(told.get("versions", {}).items())

@@ -1,0 +1,96 @@
+"""Every published number beside ours, with a status that is computed and a reason in words."""
+
+import functools
+
+import pandas as pd
+
+from kernlab.plots import finished
+from kernlab.published import published, published_ids
+from kernlab.report import reasons
+from kernlab.report.outputs import read_tables
+from kernlab.report.score import COLUMNS, score
+from kernlab.studies import STUDIES
+
+_NOTHING = pd.DataFrame({"row": [], "column": [], "value": []})
+
+
+def scorecard(profile, out=None):
+    """One row per number that the papers print: ours beside it, and what to think of the pair.
+
+    Parameters
+    ----------
+    profile : str
+    out : path, optional
+        The folder of the results, as for the studies.
+
+    Returns
+    -------
+    DataFrame
+        Columns study, row, column, published, measured, unit, status ("reproduced", "better",
+        "different", "not run"), reason, printed (the text in the paper) and note.
+        ``attrs["problems"]`` lists in words what is wrong with the comparison itself.
+    """
+    tables = read_tables(profile, out)
+    parts = [score_study(study_id, tables.get(study_id), profile) for study_id in published_ids()]
+    if not parts:
+        return pd.DataFrame(columns=["study", *COLUMNS, "printed", "note"])
+    problems = [problem for part in parts for problem in part.attrs.pop("problems")]
+    card = pd.concat(parts, ignore_index=True)
+    card.attrs = {"problems": problems}
+    return card
+
+
+def score_study(study_id, table, profile):
+    """The scorecard of one study from its table, or from None where it has left no table."""
+    printed = published(study_id)
+    study = STUDIES.get(study_id)
+    scored, problems = _scored(study_id, study, printed, table)
+    available = _availability()
+
+    def reason(cell):
+        if cell.reason:
+            return cell.reason
+        if study is None or table is None:
+            return reasons.why_no_table(study, profile, available)
+        return reasons.why_no_value(cell, study, table, profile, available)
+
+    scored["reason"] = [reason(cell) for cell in scored.itertuples(index=False)]
+    scored.insert(0, "study", study_id)
+    scored["printed"], scored["note"] = printed["printed"].to_list(), printed["note"].to_list()
+    scored.attrs = {"problems": problems}
+    return scored
+
+
+def _scored(study_id, study, printed, table):
+    """The scored cells, and what is wrong with the comparison; its failure is no failure here."""
+    rows = None if table is None else finished(table)
+    if study is None or study.measured is None or rows is None or rows.empty:
+        return score(printed, _NOTHING, {}), []
+    try:
+        scored = score(printed, study.measured(rows), study.tolerances)
+    except Exception as error:
+        problem = f"{study_id}: its comparison failed ({type(error).__name__}: {error})"
+        scored = score(printed, _NOTHING, {})
+        scored.loc[scored["reason"] == "", "reason"] = problem
+        return scored, [problem]
+    unmatched = scored.attrs["unmatched"]
+    if not unmatched:
+        return scored, []
+    problem = (
+        f"{study_id}: {len(unmatched)} measured values have labels that the paper's table does "
+        f"not have, such as {' / '.join(unmatched[0])}"
+    )
+    return scored, [problem]
+
+
+def _availability():
+    """Whether a data set is at hand: True, False, or None where the name is not a data set's."""
+    from kernlab.datasets import dataset_available, dataset_names
+
+    names = set(dataset_names())
+
+    @functools.cache
+    def available(name):
+        return dataset_available(name) if name in names else None
+
+    return available
