@@ -89,7 +89,7 @@ def best_intercept(scores, y, costs, loss, intercept="free"):
     the rows' own values y_i - score_i: sort them, add up the slope between them, and find where it
     changes sign.
     """
-    if intercept == "none":
+    if intercept == "none" or not np.any(costs):
         return 0.0
     ridge = 1.0 if intercept == "penalised" else 0.0
     kinks = np.asarray(y - scores, dtype=np.float64)
@@ -116,8 +116,9 @@ def best_intercept(scores, y, costs, loss, intercept="free"):
     upper = kinks[right] if right < len(kinks) else np.inf
     if weight[right] > 0:
         return float(np.clip(moment[right] / weight[right], lower, upper))
-    if abs(slope_at_kink[right]) <= rounding and right + 1 < len(kinks):
-        return float(0.5 * (upper + kinks[right + 1]))  # a flat stretch: its middle, as LIBSVM
+    flat = weight[right + 1] == 0.0 and abs(moment[right + 1]) <= rounding  # until the next kink
+    if flat and right + 1 < len(kinks):
+        return float(0.5 * (upper + kinks[right + 1]))  # its middle, as LIBSVM
     return float(upper)
 
 
