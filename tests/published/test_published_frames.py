@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from paper_text import numbers
 
 import kernlab
+from kernlab.datasets import dataset_names
 from kernlab.published import (
     COLUMNS,
     SETTING,
@@ -195,3 +196,14 @@ def test_the_name_at_the_top_is_callable_in_any_order_of_imports(before):
     code = f"{before}from kernlab import published; print(len(published('lasn-t4')))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) == len(published("lasn-t4"))
+
+
+TABLES_OF_METHODS = ("llsvm-t1", "llsvm-t4", "fpc-t5", "fpc-t6", "fpc-t7")
+
+
+@pytest.mark.parametrize("id", [id for id in IDS if "-t" in id and id not in TABLES_OF_METHODS])
+def test_rows_are_data_sets_that_the_registry_knows(id):
+    frame = published(id)
+    stated = frame["note"].str.startswith(("text, ", "caption: ", "footnote: "))
+    rows = frame.loc[~stated, "row"].str.replace(r" \(l = \d+\)$", "", regex=True)
+    assert set(rows) <= set(dataset_names())
