@@ -76,10 +76,13 @@ def _scored(study_id, study, printed, table):
     unmatched = scored.attrs["unmatched"]
     if not unmatched:
         return scored, []
-    problem = (
-        f"{study_id}: {len(unmatched)} measured values have labels that the paper's table does "
-        f"not have, such as {' / '.join(unmatched[0])}"
+    several = (
+        "1 measured value has a label"
+        if len(unmatched) == 1
+        else (f"{len(unmatched)} measured values have labels")
     )
+    first = " / ".join(map(str, unmatched[0]))
+    problem = f"{study_id}: {several} that the paper's table does not have: {first}"
     return scored, [problem]
 
 
