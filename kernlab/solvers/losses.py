@@ -12,6 +12,7 @@ and their duals
 w and a belong together where w = sum_i a_i y_i x_i and a_i = C_i times minus the loss's slope.
 """
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ class Loss:
 
     def upper(self, costs):
         """The largest dual variables that are allowed."""
-        return np.full_like(costs, np.inf) if self.curvature else costs
+        return np.where(costs > 0, np.inf, 0.0) if self.curvature else costs
 
     def dual_diagonal(self, costs):
         """What the loss adds to the diagonal of the dual's matrix: 1 / (2 C), or nothing."""
@@ -52,9 +53,19 @@ def get_loss(name):
     return LOSSES[name]
 
 
+def signs(y, n_rows):
+    """The labels as numbers -1.0 and 1.0, one per row; anything else is refused."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.shape != (n_rows,):
+        raise ValueError(f"{n_rows} rows of features, but labels of shape {y.shape}")
+    if not np.all(np.abs(y) == 1.0):
+        raise ValueError(f"labels must be -1 and 1; these are {np.unique(y)[:5]}")
+    return y
+
+
 def row_costs(C, n_rows, sample_weight=None):
     """C for each row: C times its weight; a row of weight zero counts for nothing."""
-    if not (np.isscalar(C) and np.isfinite(C) and C > 0):
+    if not (isinstance(C, numbers.Real) and np.isfinite(C) and C > 0):
         raise ValueError(f"C must be a positive number, not {C!r}")
     if sample_weight is None:
         return np.full(n_rows, float(C))
