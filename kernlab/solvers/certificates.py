@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernlab.solvers.losses import get_loss, row_costs
+from kernlab.solvers.losses import get_loss, row_costs, signs
 
 INTERCEPTS = ("free", "penalised", "none")
 
@@ -20,7 +20,7 @@ class Certificate:
     `infeasibility` is how far the dual point offered was from its constraints, relative to the
     size of the dual variables; the dual objective is that of the nearest simple repair.
     `kkt_residual` is the largest violation, over all rows, of the optimality conditions between
-    the margins and the dual variables (in units of the margin).
+    the dual variables and the margins that they give (in units of the margin).
     """
 
     primal: float
@@ -48,7 +48,7 @@ def certify_dual(
     not multiplied by labels. With `b` None the best intercept for these scores is found.
     """
     loss = get_loss(loss)
-    y = np.asarray(y, dtype=np.float64)
+    y = signs(y, len(dual))
     costs = row_costs(C, len(y), sample_weight)
     dual, infeasibility = _feasible(np.asarray(dual, np.float64), y, loss.upper(costs), intercept)
     scores = np.asarray(multiply(dual * y), dtype=np.float64)
@@ -64,10 +64,11 @@ def certify_primal(
 
     Without dual variables they are read off the margins: a_i = -C_i loss'(margin_i), which is
     exact in the limit for the squared hinge; for the hinge, rows on the margin leave them open,
-    and a solver that knows its dual variables should pass them.
+    and a solver that knows its dual variables should pass them. The KKT residual is that of the
+    dual point, at the weights sum_i a_i y_i F_i of its own.
     """
     loss = get_loss(loss)
-    y = np.asarray(y, dtype=np.float64)
+    y = signs(y, F.shape[0])
     costs = row_costs(C, len(y), sample_weight)
     scores = np.asarray(F @ w, dtype=np.float64)
     if dual is None:
@@ -78,7 +79,10 @@ def certify_primal(
     weighted = dual * y
     u = np.asarray(F.T @ weighted, dtype=np.float64)
     value = _dual(float(u @ u), dual, y, costs, loss, intercept)
-    kkt = _kkt_residual(scores + b, y, dual, costs, loss)
+    b_of_dual = float(weighted.sum()) if intercept == "penalised" else b
+    u = u.astype(np.result_type(F.dtype, np.float32))
+    decisions = np.asarray(F @ u, dtype=np.float64) + b_of_dual
+    kkt = _kkt_residual(decisions, y, dual, costs, loss)
     return Certificate(primal, value, infeasibility, kkt, float(b))
 
 
