@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from kernlab.compiled import njit
 from kernlab.solvers.certificates import certify_primal
-from kernlab.solvers.losses import get_loss, row_costs
+from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 from kernlab.solvers.rowaccess import add, dot, stored_rows
 
@@ -67,9 +67,11 @@ def solve_dcd(
                 "seconds": time.perf_counter() - began,
             }
         )
+        if not np.isfinite(certificate.primal):
+            raise ValueError("the features hold values that are not finite, or are too large")
         if callback is not None:
             callback(trace[-1])
-        settled = settled or certificate.relative_gap <= tol
+        settled = settled or bool(certificate.relative_gap <= tol)
         if settled or passes >= max_iter:
             break
         asked = min(PASSES_BETWEEN_CHECKS, max_iter - passes)
@@ -100,11 +102,15 @@ def solve_dcd(
 
 
 def _prepared(F, y, C, sample_weight):
-    F = sp.csr_matrix(F) if sp.issparse(F) else np.ascontiguousarray(F)
-    y = np.asarray(y, dtype=F.dtype)
-    if F.shape[0] != len(y):
-        raise ValueError(f"{F.shape[0]} rows of features, but {len(y)} labels")
+    F = floating_rows(F)
+    y = signs(y, F.shape[0]).astype(F.dtype)
     return F, y, row_costs(C, len(y), sample_weight)
+
+
+def floating_rows(F):
+    """Rows as CSR or contiguous, of floating type: integers cannot hold weights."""
+    F = sp.csr_matrix(F) if sp.issparse(F) else np.ascontiguousarray(F)
+    return F if np.issubdtype(F.dtype, np.floating) else F.astype(np.float64)
 
 
 class _State:
@@ -124,7 +130,12 @@ class _State:
 
     def begin_from(self, dual):
         if dual is not None:
-            self.dual = np.clip(np.asarray(dual, np.float64), 0.0, self.upper)
+            dual = np.asarray(dual, dtype=np.float64)
+            if dual.shape != self.upper.shape:
+                raise ValueError(
+                    f"start must be {len(self.upper)} dual variables, not of shape {dual.shape}"
+                )
+            self.dual = np.clip(dual, 0.0, self.upper)
             weighted = self.dual * self.y
             self.w[:-1] = self.F.T @ weighted
             self.w[-1] = weighted.sum() * self.bias
@@ -202,6 +213,9 @@ def _passes(rows, y, diagonal, upper, curvature, bias, dual, w, order, passes, g
                 w[-1] += change * bias
             position += 1
         if active == 0 or highest - lowest < 1e-12:
-            return done + 1
+            if active == len(order):
+                return done + 1
+            active, top, bottom = len(order), np.inf, -np.inf  # look at the shrunk rows again
+            continue
         top, bottom = _threshold(highest, lowest)
     return passes
