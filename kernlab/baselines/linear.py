@@ -14,8 +14,9 @@ from sklearn.svm import LinearSVC
 
 from kernlab.baselines.base import Baseline, check_choice, worst
 from kernlab.memory import require_memory
-from kernlab.solvers import certify_primal, solve_dcd
-from kernlab.solvers.losses import LOSSES, get_loss, row_costs
+from kernlab.solvers import certify_primal
+from kernlab.solvers.liblinear import dual_near
+from kernlab.solvers.losses import LOSSES, row_costs
 
 NODE_BYTES = 16  # LIBLINEAR copies every value into a struct of its own
 
@@ -100,45 +101,19 @@ class LinearSVM(Baseline):
 
     def _certificates(self, F, rows):
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return {
-            self.classes_[positive]: certify_weights(
-                F,
-                rows.signs(positive),
-                w,
-                float(b),
-                costs=row_costs(self.C, len(rows.labels), rows.weights),
-                loss=self.loss,
-                intercept=self.intercept,
+        costs = row_costs(self.C, len(rows.labels), rows.weights)
+        problem = {"loss": self.loss, "intercept": self.intercept}
+        certificates = {}
+        for positive, w, b in zip(positives, self.coef_, self.intercept_, strict=True):
+            y = rows.signs(positive)
+            dual = dual_near(F, y, w, b, costs, **problem)
+            certificates[self.classes_[positive]] = certify_primal(
+                F, y, w, b, C=1.0, sample_weight=costs, dual=dual, **problem
             )
-            for positive, w, b in zip(positives, self.coef_, self.intercept_, strict=True)
-        }
+        return certificates
 
     def _held(self):
         return self.coef_, self.intercept_
-
-
-def certify_weights(F, y, w, b, *, costs, loss, intercept):
-    """Certify weights whose solver kept no dual variables.
-
-    The squared hinge's are read off the margins. The hinge leaves those of rows on the margin
-    open: a few passes of coordinate descent, begun at the margins' verdict, settle them.
-    """
-    problem = {"C": 1.0, "loss": loss, "intercept": intercept, "sample_weight": costs}
-    dual = None
-    if not get_loss(loss).curvature:
-        margins = y * (np.asarray(F @ w) + b)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            settled = solve_dcd(
-                F,
-                y,
-                start=costs * get_loss(loss).slope(margins),
-                tol=1e-6,
-                max_iter=50,
-                **problem,
-            )
-        dual = settled.dual_variables
-    return certify_primal(F, y, w, b, dual=dual, **problem)
 
 
 class LiblinearDCD(LinearSVM):

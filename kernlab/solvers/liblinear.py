@@ -11,13 +11,12 @@ import time
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernlab.solvers.certificates import certify_primal
-from kernlab.solvers.coordinate import solve_dcd
-from kernlab.solvers.losses import get_loss, row_costs
+from kernlab.solvers.coordinate import floating_rows, solve_dcd
+from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 
@@ -44,8 +43,8 @@ def solve_liblinear(
     """
     _check(method, loss, intercept, start)
     began = time.perf_counter()
-    F = sp.csr_matrix(F) if sp.issparse(F) else np.ascontiguousarray(F)
-    y = np.asarray(y, dtype=np.float64)
+    F = floating_rows(F)
+    y = signs(y, F.shape[0])
     costs = row_costs(C, len(y), sample_weight)
     live = costs > 0
     model = LinearSVC(
@@ -70,7 +69,7 @@ def solve_liblinear(
         C=1.0,
         loss=loss,
         intercept=intercept,
-        dual=_dual_variables(F, y, w, b, costs, loss, intercept),
+        dual=dual_near(F, y, w, b, costs, loss, intercept),
         sample_weight=costs,
     )
     result = SolverResult(
@@ -105,19 +104,16 @@ def solve_liblinear(
     return result
 
 
-def _dual_variables(F, y, w, b, costs, loss, intercept):
-    """Dual variables near the weights found.
+def dual_near(F, y, w, b, costs, loss, intercept):
+    """Dual variables near weights that came without any, for `certify_primal`.
 
-    For the squared hinge they are read off the margins. The hinge leaves those of rows on the
-    margin open: a few passes of coordinate descent, begun from the margins, settle them.
+    They are read off the margins, which is exact at the squared hinge's optimum only: away from
+    it, and for rows on the margin of the hinge, a few passes of coordinate descent settle them.
     """
-    loss_ = get_loss(loss)
-    guess = costs * loss_.slope(y * (np.asarray(F @ w, np.float64) + b))
-    if loss_.curvature:
-        return guess
+    guess = costs * get_loss(loss).slope(y * (np.asarray(F @ w, np.float64) + b))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        polished = solve_dcd(
+        settled = solve_dcd(
             F,
             y,
             C=1.0,
@@ -128,7 +124,7 @@ def _dual_variables(F, y, w, b, costs, loss, intercept):
             sample_weight=costs,
             start=guess,
         )
-    return polished.dual_variables
+    return settled.dual_variables
 
 
 def _check(method, loss, intercept, start):
