@@ -1,0 +1,89 @@
+"""Where the files of a data set are: KERNLAB_DATA, the embedded ones, what was downloaded."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernlab import paths
+from kernlab.datasets.errors import DataNotFound
+from kernlab.datasets.registry import ENDINGS
+
+
+@dataclass(frozen=True)
+class Found:
+    """A copy of a data set whose files are all there."""
+
+    copy: object
+    paths: dict[str, Path]
+    missing_test: bool = False
+
+    def path(self, file):
+        return self.paths[file.name]
+
+
+def places():
+    """The folders that are searched, in order: [(what it is, folder)]."""
+    searched = [("embedded", paths.embedded_data_dir()), ("downloaded", paths.downloads_dir())]
+    external = paths.external_data_dir()
+    return [("KERNLAB_DATA", external), *searched] if external else searched
+
+
+def find_file(file):
+    """The path of one file under any of its names and compressions, or None."""
+    for _, folder in places():
+        for name in file.names:
+            for ending in ENDINGS:
+                path = folder / f"{name}{ending}"
+                if path.is_file():
+                    return path
+    return None
+
+
+def find(entry):
+    """The first copy of a data set that is complete, or None.
+
+    Where the registry calls the test file optional, a copy without it counts too.
+    """
+    parts = [("train", "test")] + ([("train",)] if entry.test_optional else [])
+    for wanted in parts:
+        for copy in entry.copies:
+            located = {file.name: find_file(file) for file in copy.files(wanted)}
+            if all(located.values()):
+                return Found(copy, located, missing_test=bool(copy.test) and "test" not in wanted)
+    return None
+
+
+def where(entry):
+    """In a word, where a data set is: "KERNLAB_DATA", "embedded", ...; "" where it is not."""
+    if entry.kind != "files":
+        return entry.kind
+    found = find(entry)
+    if found is None:
+        return ""
+    held = {path.parent for path in found.paths.values()}
+    return " and ".join(name for name, folder in places() if folder in held)
+
+
+def not_found(entry, why_no_download=""):
+    """The error for a data set that is not there: what was looked for, where, what gets it."""
+    wanted = entry.copies[0].files()
+    missing = [file for file in wanted if find_file(file) is None]
+    lines = [f"{entry.name} is not at hand. Looked for (also as .xz, .bz2 or .gz):"]
+    lines += [f"  {' or '.join(file.names)}" for file in missing]
+    for other in entry.copies[1:]:
+        lines.append(f"  or in their place {', '.join(file.name for file in other.files())}")
+    lines.append("in:")
+    for name, folder in places():
+        lines.append(f"  {folder} ({name}{'' if folder.is_dir() else ', no such folder'})")
+    if not os.environ.get("KERNLAB_DATA"):
+        lines.append("  (KERNLAB_DATA, which names a folder of your own, is not set)")
+    if all(file.url for file in missing):
+        lines.append(f"To get it: kernlab data get {entry.name}")
+        if why_no_download:
+            lines.append(why_no_download)
+    else:
+        lines.append(
+            f"kernlab cannot download it: get the files from {entry.page} and put them into one "
+            "of these folders."
+        )
+    return DataNotFound("\n".join(lines))

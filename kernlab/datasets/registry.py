@@ -1,0 +1,262 @@
+"""What is known of every data set: registry.toml, read once into small frozen objects."""
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from kernlab.datasets.errors import DataError
+
+REGISTRY_FILE = Path(__file__).with_name("registry.toml")
+ENDINGS = ("", ".xz", ".bz2", ".gz")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the text of a file is read."""
+
+    format: str = "svmlight"
+    header: int = 0
+    target: int = -1
+    drop: tuple[int, ...] = ()
+    missing: str = ""
+    separator: str = ","
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a data set: its names, where it comes from, and how to recognise it."""
+
+    name: str
+    also: tuple[str, ...] = ()
+    rows: int | None = None
+    sha256: str = ""
+    copies: tuple[str, ...] = ()
+    url: str = ""
+    member: str = ""
+    labels: "DataFile | None" = None
+
+    @property
+    def names(self):
+        return (self.name, *self.also)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Files that together hold a data set, and how they are read."""
+
+    train: tuple[DataFile, ...]
+    test: tuple[DataFile, ...] = ()
+    layout: Layout = Layout()
+    classes: tuple = ()
+
+    def files(self, parts=("train", "test")):
+        """The files in order, each file of labels behind its file of images."""
+        found = []
+        for part in parts:
+            for file in getattr(self, part):
+                found += [file, file.labels] if file.labels else [file]
+        return found
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set's entry in the registry."""
+
+    name: str
+    title: str
+    features: int
+    classes: tuple
+    page: str = ""
+    licence: str = ""
+    citation: str = ""
+    aliases: tuple[str, ...] = ()
+    positive: object = None
+    sparse: bool = False
+    row_order: str = "file"
+    notes: tuple[str, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    test_optional: str = ""
+    generator: str = ""
+    params: dict = field(default_factory=dict)
+    clean_test: bool = False
+    sklearn: str = ""
+    rows: int | None = None
+    train_rows: int | None = None
+    test_rows: int | None = None
+    base: str = ""
+    binarise: tuple = ()
+    positive_rows: int | None = None
+
+    @property
+    def kind(self):
+        return "generated" if self.generator else "scikit-learn" if self.sklearn else "files"
+
+    @property
+    def total_rows(self):
+        """Rows of all its files; None where the registry does not know them."""
+        if self.generator:
+            return self.train_rows + self.test_rows
+        if self.sklearn:
+            return self.rows
+        counts = [file.rows for file in self.copies[0].train + self.copies[0].test]
+        return None if None in counts else sum(counts)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a paper splits and scales one data set."""
+
+    paper: str | None = None
+    row: str = ""
+    split: str = "site"
+    train: float = 0.75
+    valid: float = 0.0
+    train_rows: int | None = None
+    valid_rows: int | None = None
+    test_rows: int | None = None
+    hold_out: float = 0.0
+    site_without_test: str = ""
+    scaling: str | None = None
+    columns: int | None = None
+    positive: object = None
+
+
+@dataclass(frozen=True)
+class Registry:
+    sets: MappingProxyType
+    aliases: MappingProxyType
+    papers: MappingProxyType = field(repr=False)
+
+
+@cache
+def registry():
+    """The whole registry."""
+    with REGISTRY_FILE.open("rb") as file:
+        return parse_registry(tomllib.load(file))
+
+
+def parse_registry(raw):
+    """Registry objects from the tables of a TOML file; an unknown key is an error."""
+    entries, origins = raw["sets"], raw["origins"]
+    originals = {
+        name: _data_set(name, entry, origins, None)
+        for name, entry in entries.items()
+        if "base" not in entry
+    }
+    sets = {
+        name: originals.get(name) or _data_set(name, entry, origins, originals[entry["base"]])
+        for name, entry in entries.items()
+    }
+    aliases = {_plain(alias): name for name, one in sets.items() for alias in one.aliases}
+    aliases |= {_plain(name): name for name in sets}
+    return Registry(
+        MappingProxyType(sets), MappingProxyType(aliases), MappingProxyType(raw["papers"])
+    )
+
+
+def get_entry(name):
+    """The entry of a data set, found by its name or an alias; near names are suggested."""
+    known = registry()
+    found = name if name in known.sets else known.aliases.get(_plain(str(name)))
+    if found is None:
+        near = difflib.get_close_matches(_plain(str(name)), known.aliases, n=6, cutoff=0.5)
+        near = list(dict.fromkeys(known.aliases[alias] for alias in near))
+        hint = f"near names: {', '.join(near)}" if near else "no name is near it"
+        raise DataError(
+            f"there is no data set {name!r}; {hint}. `kernlab data list` shows all of them."
+        )
+    return known.sets[found]
+
+
+def get_protocol(paper, entry):
+    """How `paper` (or None) treats a data set, with the paper's general habits filled in."""
+    if paper is None:
+        return Protocol()
+    papers = registry().papers
+    if paper not in papers:
+        raise DataError(f"there is no paper {paper!r}; choose from {', '.join(papers)}")
+    habits = papers[paper]
+    keys = {}
+    if "inherits" in habits:
+        keys = _protocol_keys(habits["inherits"], entry.name)
+    keys |= _protocol_keys(paper, entry.name)
+    return Protocol(paper=paper, **keys)
+
+
+def protocol_rows(table):
+    """The sets in the data table of a paper or of a study id: (name of the set, label of its row).
+
+    "lasn" and "lasn-t2" are the same table, as are "lasn-cv" and "lasn-t1".
+    """
+    papers = registry().papers
+    by_table = {habits["table"]: paper for paper, habits in papers.items()}
+    paper = by_table.get(table, table)
+    if paper not in papers:
+        raise DataError(
+            f"there is no data table {table!r}; choose from {', '.join([*by_table, *papers])}"
+        )
+    sets = papers[paper]["sets"]
+    return paper, [(name, keys["row"]) for name, keys in sets.items() if "row" in keys]
+
+
+def _protocol_keys(paper, name):
+    habits = registry().papers[paper]
+    general = {k: v for k, v in habits.items() if k not in ("table", "sets", "inherits")}
+    return general | habits["sets"].get(name, {})
+
+
+def _data_set(name, entry, origins, inherited):
+    entry = dict(entry)
+    origin = origins.get(entry.pop("origin", ""), {})
+    copies = []
+    if "train" in entry:
+        copies.append(_copy(entry, origin, ()))
+    alternatives = entry.pop("alternatives", [])
+    own_keys = ("train", "test", "layout")
+    plain = {key: _frozen(value) for key, value in entry.items() if key not in own_keys}
+    if inherited is None:
+        plain.setdefault("page", origin.get("page", ""))
+    for alternative in alternatives:
+        place = origins.get(alternative.get("origin", ""), {})
+        classes = tuple(alternative.get("classes", ()))
+        copies.append(_copy(alternative, place, classes))
+    if inherited is None:
+        return DataSet(name=name, copies=tuple(copies), **plain)
+    whole = [replace(copy, classes=copy.classes or inherited.classes) for copy in inherited.copies]
+    whole = (*whole, *copies)
+    binary = {"name": name, "aliases": (), "classes": (-1, 1), "positive": 1, "copies": whole}
+    return replace(inherited, **(binary | plain))
+
+
+def _copy(entry, origin, classes):
+    layout = Layout(**{key: _frozen(value) for key, value in entry.get("layout", {}).items()})
+    train = tuple(_data_file(file, origin) for file in entry["train"])
+    test = tuple(_data_file(file, origin) for file in entry.get("test", ()))
+    return Copy(train, test, layout, classes)
+
+
+def _data_file(entry, origin):
+    entry = dict(entry)
+    packed = entry.pop("packed", "")
+    if "url" not in entry:
+        ending = f".{packed}" if packed else ""
+        base = origin.get("url", "")
+        entry["url"] = f"{base}{entry['name']}{ending}" if base else ""
+    if "labels" in entry:
+        entry["labels"] = _data_file(entry["labels"], origin)
+    return DataFile(**{key: _frozen(value) for key, value in entry.items()})
+
+
+def _frozen(value):
+    if isinstance(value, list):
+        return tuple(value)
+    return value
+
+
+def _plain(name):
+    """Spelling that does not matter: case, and whether words are joined by -, _, . or a space."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
