@@ -8,7 +8,7 @@ from kernlab.plots import finished
 from kernlab.published import published, published_ids
 from kernlab.report import reasons
 from kernlab.report.outputs import read_tables
-from kernlab.report.score import COLUMNS, score
+from kernlab.report.score import score
 from kernlab.studies import STUDIES
 
 _NOTHING = pd.DataFrame({"row": [], "column": [], "value": []})
@@ -32,8 +32,6 @@ def scorecard(profile, out=None):
     """
     tables = read_tables(profile, out)
     parts = [score_study(study_id, tables.get(study_id), profile) for study_id in published_ids()]
-    if not parts:
-        return pd.DataFrame(columns=["study", *COLUMNS, "printed", "note"])
     problems = [problem for part in parts for problem in part.attrs.pop("problems")]
     card = pd.concat(parts, ignore_index=True)
     card.attrs = {"problems": problems}

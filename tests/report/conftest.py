@@ -1,35 +1,37 @@
 """Fixtures of the report's tests: an empty registry, and a folder filled by a synthetic run."""
 
-from importlib import import_module
+import shutil
 
 import pytest
 import report_demo
 
-from kernlab.studies import STUDIES
-
-AT_HAND = {"a9a": True, "w8a": True, "ijcnn1": False, "madelon": True, "susy": False}
+from kernlab.report import build_report
 
 
 @pytest.fixture
-def studies(monkeypatch):
-    """The registry of studies, empty and free to be filled; restored afterwards."""
-    before = dict(STUDIES)
-    STUDIES.clear()
-    yield STUDIES
-    STUDIES.clear()
-    STUDIES.update(before)
+def studies():
+    """The registry of studies, empty and free to be filled; restored afterwards.
+
+    Which data sets are at hand is fixed as well, so that no test depends on the machine.
+    """
+    with report_demo.own_registry() as registry:
+        yield registry
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory):
+    """The output folder of a synthetic run and its report; not to be changed."""
+    out = tmp_path_factory.mktemp("run")
+    with report_demo.own_registry() as registry:
+        report_demo.build(out, registry)
+        build_report("quick", out)
+    return out
 
 
 @pytest.fixture
-def at_hand(monkeypatch):
-    """Data sets that are at hand on every machine that runs the tests, and some that are not."""
-    # kernlab.report.scorecard as an attribute is the function of that name.
-    module = import_module("kernlab.report.scorecard")
-    monkeypatch.setattr(module, "_availability", lambda: AT_HAND.get)
-
-
-@pytest.fixture
-def demo(tmp_path, studies, at_hand):
-    """The output folder of a synthetic run; its profile's folder is demo / "quick"."""
-    report_demo.build(tmp_path, studies)
+def demo(finished_run, tmp_path, studies):
+    """A copy of the synthetic run to change at will; its profile's folder is demo / "quick"."""
+    shutil.copytree(finished_run / "quick", tmp_path / "quick")
+    (tmp_path / "quick" / "index.html").unlink()
+    report_demo.register(studies)
     return tmp_path

@@ -37,7 +37,7 @@ def reason_of(card, row, column="LASN accuracy"):
     return found.iloc[0]["reason"]
 
 
-def test_every_published_number_has_one_row_even_where_nothing_ran(tmp_path, studies, at_hand):
+def test_every_published_number_has_one_row_even_where_nothing_ran(tmp_path, studies):
     card = scorecard("quick", tmp_path)
     assert list(card.columns[:8]) == COLUMNS
     expected = [
@@ -49,12 +49,12 @@ def test_every_published_number_has_one_row_even_where_nothing_ran(tmp_path, stu
     assert card.attrs["problems"] == []
 
 
-def test_looking_at_the_scorecard_writes_nothing(tmp_path, studies, at_hand):
+def test_looking_at_the_scorecard_writes_nothing(tmp_path, studies):
     scorecard("quick", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_measured_number_stands_beside_the_published_one(studies, at_hand):
+def test_a_measured_number_stands_beside_the_published_one(studies):
     studies["lasn-t4"] = study(
         one_value(value=84.0), tolerances={"LASN accuracy": Tolerance(absolute=2)}
     )
@@ -66,14 +66,14 @@ def test_a_measured_number_stands_beside_the_published_one(studies, at_hand):
     assert (card["status"] != "not run").sum() == 1
 
 
-def test_only_finished_rows_are_measured(studies, at_hand):
+def test_only_finished_rows_are_measured(studies):
     seen = []
     studies["lasn-t4"] = study(lambda table: seen.append(table) or one_value()(table))
     score_study("lasn-t4", report_demo.small_table(), "quick")
     assert set(seen[0]["status"]) == {"ok"}
 
 
-def test_a_table_of_failures_alone_is_not_measured(studies, at_hand):
+def test_a_table_of_failures_alone_is_not_measured(studies):
     def measured(table):
         raise AssertionError("called without a finished row")
 
@@ -92,12 +92,12 @@ def test_a_table_of_failures_alone_is_not_measured(studies, at_hand):
         ({}, "the study has not been run under the quick profile"),
     ],
 )
-def test_reasons_where_a_study_left_no_table(studies, at_hand, changes, reason):
+def test_reasons_where_a_study_left_no_table(studies, changes, reason):
     studies["lasn-t4"] = study(one_value(), **changes)
     assert reason_of(score_study("lasn-t4", None, "quick"), "a9a") == reason
 
 
-def test_reasons_where_a_table_gives_no_value(studies, at_hand):
+def test_reasons_where_a_table_gives_no_value(studies):
     studies["lasn-t4"] = study(one_value(), points=("a9a", "w8a", "w1a"))
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
     assert reason_of(card, "w8a") == "failed: ValueError: boom"
@@ -109,21 +109,21 @@ def test_reasons_where_a_table_gives_no_value(studies, at_hand):
     assert reason_of(card, "w7a").startswith("1 of 3 rows have no result, the first: failed")
 
 
-def test_a_profile_that_takes_the_data_at_hand_says_what_is_not(studies, at_hand):
+def test_a_profile_that_takes_the_data_at_hand_says_what_is_not(studies):
     studies["lasn-t4"] = study(one_value())
     card = score_study("lasn-t4", report_demo.small_table(), "standard")
     assert reason_of(card, "ijcnn1") == "data set not at hand: ijcnn1"
     assert reason_of(card, "madelon") == "madelon is not part of the standard profile"
 
 
-def test_the_reason_of_a_point_that_was_too_expensive_is_its_prediction(studies, at_hand):
+def test_the_reason_of_a_point_that_was_too_expensive_is_its_prediction(studies):
     studies["lasn-t4"] = study(one_value(), points=("w8a",))
     table = report_demo.small_table()
     table.loc[2, ["status", "message"]] = "not run", "predicted 812 s, not run"
     assert reason_of(score_study("lasn-t4", table, "quick"), "w8a") == "predicted 812 s, not run"
 
 
-def test_the_reason_is_that_of_the_method_in_question(studies, at_hand):
+def test_the_reason_is_that_of_the_method_in_question(studies):
     studies["lasn-t4"] = study(one_value(), points=("w8a",))
     table = report_demo.small_table()
     libsvm = table.loc[[2]].assign(method="LIBSVM", message="MemoryError: too large")
@@ -133,7 +133,7 @@ def test_the_reason_is_that_of_the_method_in_question(studies, at_hand):
     assert reason_of(card, "w8a", "LASN time") == "failed: ValueError: boom"
 
 
-def test_what_a_paper_chose_is_not_a_result(studies, at_hand):
+def test_what_a_paper_chose_is_not_a_result(studies):
     setting = next(
         (id, cell)
         for id in published_ids()
@@ -146,7 +146,7 @@ def test_what_a_paper_chose_is_not_a_result(studies, at_hand):
     assert reason_of(card, SETTING, cell.column) == "a choice of the paper, not a result"
 
 
-def test_a_study_without_comparison_says_so(studies, at_hand):
+def test_a_study_without_comparison_says_so(studies):
     studies["lasn-t4"] = study(None)
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
     assert reason_of(card, "a9a") == "the study does not set its results beside this table"
@@ -159,14 +159,14 @@ def test_a_study_without_comparison_says_so(studies, at_hand):
         (lambda table: pd.DataFrame({"row": [1]}), "column, value is missing"),
     ],
 )
-def test_a_comparison_that_fails_is_a_problem_and_not_the_end(studies, at_hand, measured, problem):
+def test_a_comparison_that_fails_is_a_problem_and_not_the_end(studies, measured, problem):
     studies["lasn-t4"] = study(measured)
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
     assert problem in card.attrs["problems"][0]
     assert problem in reason_of(card, "a9a")
 
 
-def test_labels_that_the_paper_does_not_have_are_a_problem(studies, at_hand):
+def test_labels_that_the_paper_does_not_have_are_a_problem(studies):
     studies["lasn-t4"] = study(one_value(row="a9a", column="LASN acuracy"))
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
     (problem,) = card.attrs["problems"]
@@ -174,7 +174,7 @@ def test_labels_that_the_paper_does_not_have_are_a_problem(studies, at_hand):
     assert "a9a / LASN acuracy" in problem
 
 
-def test_a_grid_that_cannot_be_made_does_not_hide_the_rest(studies, at_hand):
+def test_a_grid_that_cannot_be_made_does_not_hide_the_rest(studies):
     def grid(profile):
         raise OSError("no data")
 
@@ -185,7 +185,7 @@ def test_a_grid_that_cannot_be_made_does_not_hide_the_rest(studies, at_hand):
     assert reason_of(card, "w8a") == "failed: ValueError: boom"
 
 
-def test_a_damaged_table_is_left_out(tmp_path, studies, at_hand):
+def test_a_damaged_table_is_left_out(tmp_path, studies):
     studies["lasn-t4"] = study(one_value())
     folder = tmp_path / "quick" / "tables"
     folder.mkdir(parents=True)
