@@ -7,6 +7,7 @@ from typing import Any
 
 from kernlab.studies.base import Point, StudyError
 from kernlab.studies.fingerprint import library_fingerprint, study_fingerprint
+from kernlab.studies.inputs import Inputs
 from kernlab.studies.measuring import NOT_RUN, OK, failure
 from kernlab.studies.seeds import point_seed
 from kernlab.studies.table import ENGINES_OWN
@@ -26,14 +27,16 @@ class Plan:
     parameter_names: list[str]
     stamp: dict[str, Any]  # what a new record says about its code
     seeds: list[int]
+    inputs: Inputs
     kept: int = 0
     kept_from_older_library: int = 0
     computed: int = 0
 
     def complete(self, position, measured):
         """The record of a measured point, with what tells later whether it still serves."""
-        identity = {"point": describe(self.points[position]), "seed": self.seeds[position]}
-        return {**identity, **self.stamp, **measured}
+        point = self.points[position]
+        identity = {"point": describe(point), "seed": self.seeds[position]}
+        return {**identity, **self.stamp, "data": self.inputs.checksums(point), **measured}
 
     def add(self, position, record):
         self.records[position] = record
@@ -70,12 +73,14 @@ class Plan:
 def make_plan(study, profile, records, cap_seconds=None):
     """Compare a study's grid with the records on disk.
 
-    A record serves as long as the code of its study, its seed and, for timings, its number of
-    threads are still those of today; under a profile that follows the library, all numerical code.
-    Of several that serve the latest counts. Failed points are tried again.
+    A record serves as long as the code of its study, its seed, the files of its data and, for
+    timings, its number of threads are still those of today; under a profile that follows the
+    library, all numerical code too. Of several that serve the latest counts. Failed points are
+    tried again.
     """
     points = list(study.grid(profile.name))
     _check_grid(study, points)
+    inputs = Inputs(study)
     stamp = {"study_code": study_fingerprint(study), "library_code": library_fingerprint()}
     plan = Plan(
         points=points,
@@ -85,20 +90,22 @@ def make_plan(study, profile, records, cap_seconds=None):
         parameter_names=list(dict.fromkeys(name for p in points for name, _ in p.params)),
         stamp=stamp,
         seeds=[point_seed(study, point) for point in points],
+        inputs=inputs,
     )
     usable = {}
     for record in records:
         if _serves(record, study, profile, stamp):
             usable[point_key(record["point"]), record["seed"]] = record
     cap = profile.cap_seconds if cap_seconds is None else cap_seconds
+    cap = math.inf if cap is None else cap
     for position, point in enumerate(points):
         record = usable.get((point_key(describe(point)), plan.seeds[position]))
-        if record is not None:
+        if record is not None and record["data"] == inputs.checksums(point):
             plan.records[position] = record
             plan.kept += 1
             plan.kept_from_older_library += record["library_code"] != stamp["library_code"]
             continue
-        refusal, expected = _before_running(study, point, math.inf if cap is None else cap)
+        refusal, expected = _before_running(study, point, inputs.missing(point), cap)
         if refusal is not None:
             plan.records[position] = refusal
         else:
@@ -126,6 +133,7 @@ def point_key(described):
 def _serves(record, study, profile, stamp):
     return (
         record.get("status") == OK
+        and "data" in record
         and record.get("study_code") == stamp["study_code"]
         and (not study.timing or record.get("threads") == threads_for(study))
         and (not profile.follows_library or record.get("library_code") == stamp["library_code"])
@@ -147,9 +155,8 @@ def _check_grid(study, points):
             )
 
 
-def _before_running(study, point, cap):
+def _before_running(study, point, missing, cap):
     """(record, None) for a point that will not be run, else (None, predicted seconds)."""
-    missing = _missing_data(study, point)
     if missing:
         return failure(missing, NOT_RUN, missing_data=True), None
     if study.predict_seconds is None:
@@ -161,19 +168,6 @@ def _before_running(study, point, cap):
     if expected is not None and expected > cap:
         return failure(f"predicted {_round(expected)} s, not run", NOT_RUN), None
     return None, expected
-
-
-def _missing_data(study, point):
-    """Why a point's data cannot be used: nothing is downloaded in the middle of a run."""
-    from kernlab.datasets import dataset_available, dataset_names
-
-    known = set(dataset_names())
-    wanted = [point.dataset] if point.dataset in known else study.needs
-    missing = [name for name in wanted if not dataset_available(name)]
-    if not missing:
-        return ""
-    commands = " and ".join(f"kernlab data get {name}" for name in missing)
-    return f"data not found: {', '.join(missing)} (to get it: {commands})"
 
 
 def _round(seconds):

@@ -20,7 +20,8 @@ from kernlab.studies.table import write_atomically
 from kernlab.studies.threads import threads_for
 
 # Share of the machine in use by others from which on timings are called doubtful.
-_BUSY_LOAD = 0.5
+_BUSY_SHARE = 0.3
+_BUSY_SECONDS = 0.2  # over which it is taken
 
 _LIBRARIES = (
     "numpy",
@@ -101,7 +102,7 @@ class RunLog:
             "started": _now(),
             "jobs": 1 if study.timing else jobs,
             "threads_per_point": threads_for(study),
-            "load_before": round(os.getloadavg()[0], 2),
+            "busy_before": _busy_share() if study.timing and plan.todo else None,
             "code": {**code_version(), **plan.stamp},
             "machine": machine(),
         }
@@ -115,11 +116,11 @@ class RunLog:
                 f"{len(self._plan.points)} points were computed before kernlab's code last "
                 "changed, and kept. --fresh computes them again."
             )
-        busy = self._run["load_before"] / (os.cpu_count() or 1)
-        if self._study.timing and self._plan.computed and busy > _BUSY_LOAD:
+        busy = self._run["busy_before"] or 0
+        if busy > _BUSY_SHARE:
             notes.append(
-                f"{self._study.id}: the machine was busy with other work when the clock started "
-                f"(load {self._run['load_before']:.1f}): its timings are doubtful."
+                f"{self._study.id}: {busy:.0%} of the machine was busy with other work when the "
+                "clock started: its timings are doubtful."
             )
         return notes
 
@@ -135,9 +136,16 @@ class RunLog:
             "profile": asdict(self._profile),
             "points": {"in the grid": len(self._plan.points), **statuses},
             "parameters": _values(self._plan.points),
+            "data": self._data(),
             "runs": runs,
         }
         write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+    def _data(self):
+        """The files that finished points have read, by data set."""
+        names, records = self._plan.inputs.names, self._plan.records.items()
+        read = ((names(self._plan.points[i]), record.get("data")) for i, record in records)
+        return {" and ".join(sets): files for sets, files in read if files}
 
 
 def _values(points):
@@ -155,6 +163,11 @@ def read_runs(path):
         return json.loads(path.read_text(encoding="utf-8"))["runs"]
     except (OSError, ValueError, KeyError):
         return []
+
+
+def _busy_share():
+    """How much of the machine is in use at this moment, from 0 to 1."""
+    return round(psutil.cpu_percent(_BUSY_SECONDS) / 100, 2)
 
 
 def _now():

@@ -1,7 +1,9 @@
 """The engine: what is computed, what is kept, and what a table says of what went wrong."""
 
 import dataclasses
+import json
 import math
+import platform
 
 import pandas as pd
 import pytest
@@ -15,7 +17,9 @@ from kernlab.studies import (
     StudyWarning,
     execute,
     fingerprint,
+    inputs,
     plan,
+    provenance,
     results,
     run_study,
 )
@@ -200,10 +204,9 @@ def test_failing_prediction_is_a_failed_row(tmp_path):
 
 
 def test_missing_data_is_said_and_nothing_is_downloaded(tmp_path, monkeypatch):
-    from kernlab import datasets
-
-    monkeypatch.setattr(datasets, "dataset_names", lambda: ["toy", "far-away"])
-    monkeypatch.setattr(datasets, "dataset_available", lambda name: name == "toy")
+    monkeypatch.setattr(inputs, "dataset_names", lambda: ["toy", "far-away"])
+    monkeypatch.setattr(inputs, "dataset_available", lambda name: name == "toy")
+    monkeypatch.setattr(inputs, "_digests", lambda name: {})
     points = [Point.make("toy", "exact", C=1), Point.make("far-away", "exact", C=1)]
     study = dataclasses.replace(tiny.TINY, grid=lambda profile: points)
     outcome = execute(study, out=tmp_path)
@@ -211,6 +214,24 @@ def test_missing_data_is_said_and_nothing_is_downloaded(tmp_path, monkeypatch):
     assert "kernlab data get far-away" in outcome.table.message[1]
     assert not outcome.succeeded("quick")
     assert execute(study, "standard", out=tmp_path).succeeded("standard")
+
+
+def test_changed_data_are_computed_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "dataset_names", lambda: ["toy"])
+    monkeypatch.setattr(inputs, "dataset_available", lambda name: True)
+    monkeypatch.setattr(inputs, "_digests", lambda name: {"toy.csv": "1234"})
+    run_study(tiny.TINY, "standard", out=tmp_path)
+    told = json.loads((tmp_path / "standard/tables/tiny-plain.provenance.json").read_text())
+    assert told["data"] == {"toy": {"toy.csv": "1234"}}
+    assert execute(tiny.TINY, "standard", out=tmp_path).computed == 0
+    monkeypatch.setattr(inputs, "_digests", lambda name: {"toy.csv": "5678"})
+    assert execute(tiny.TINY, "standard", out=tmp_path).computed == 18  # of the 36, those on toy
+
+
+def test_needs_stand_for_points_whose_data_set_is_a_label(tmp_path):
+    study = dataclasses.replace(tiny.COURSE, needs=("higgs",))
+    table = run_study(study, out=tmp_path)
+    assert "kernlab data get higgs" in table.message[0]
 
 
 def test_data_missing_only_when_it_is_read(tmp_path):
@@ -222,6 +243,35 @@ def test_data_missing_only_when_it_is_read(tmp_path):
     outcome = execute(with_measure(tiny.COURSE, reads), out=tmp_path)
     assert outcome.table.status.to_list() == ["not run"]
     assert outcome.missing_data == 1
+
+
+def test_provenance_tells_of_every_run_and_of_nobody(tmp_path, monkeypatch):
+    import getpass
+
+    monkeypatch.setattr(provenance, "_busy_share", lambda: 0.9)
+    run_study(tiny.TINY, out=tmp_path)
+    run_study(tiny.TINY, out=tmp_path)  # computes nothing, so it is no run
+    more = dataclasses.replace(tiny.TINY, grid=lambda p: [*tiny.grid(p), Point.make("x", "a", C=5)])
+    run_study(more, out=tmp_path)
+    text = (tmp_path / "quick/tables/tiny-plain.provenance.json").read_text()
+    told = json.loads(text)
+    assert [run["points_computed"] for run in told["runs"]] == [24, 1]
+    assert told["points"] == {"in the grid": 25, "ok": 25}
+    assert told["parameters"] == {"C": [0.1, 1, 10, 5]}
+    assert told["profile"]["name"] == "quick"
+    run = told["runs"][0]
+    assert {"numpy", "scipy", "scikit-learn"} <= run["machine"]["versions"].keys()
+    assert run["threads_per_point"] == 1
+    assert run["busy_before"] is None
+    private = {platform.node(), getpass.getuser(), str(tmp_path), "site-packages"}
+    for word in private - {"", "root", "user", "runner"}:
+        assert word not in text
+
+
+def test_timing_on_a_busy_machine_is_doubted(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "_busy_share", lambda: 0.9)
+    assert "90% of the machine was busy" in execute(tiny.TIMED, out=tmp_path).notes[0]
+    assert execute(tiny.TIMED, out=tmp_path).notes == []  # nothing was timed
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -1,0 +1,47 @@
+"""Studies of the LLSVM paper (Zhang, Lan, Wang and Moerchen 2012)."""
+
+from sklearn.svm import SVC
+
+from kernlab.studies import equivalence
+from kernlab.studies.base import Point, Study
+from kernlab.studies.data_tables import data_table
+
+
+def _prop1_grid(profile):
+    return [
+        Point.make(name, "linear SVM on a factor", variant=kind)
+        for name in equivalence.datasets(profile)
+        for kind in equivalence.FACTORS
+    ]
+
+
+def _linear_libsvm(F, y, C):
+    """The same solver on the same problem, but in the features: nothing else may differ."""
+    machine = SVC(kernel="linear", C=C, tol=1e-10).fit(F, y)
+    dual = abs(machine.dual_coef_.ravel())
+    full = 0.0 * y
+    full[machine.support_] = dual
+    return machine.coef_.ravel(), machine.intercept_[0], full
+
+
+def _prop1(point, seed):
+    return equivalence.compare_machines(point, seed, loss="hinge", fit_linear=_linear_libsvm)
+
+
+STUDIES = (
+    Study(
+        id="llsvm-prop1",
+        paper="llsvm",
+        title="Proposition 1: a kernel machine is a linear machine on any factor",
+        question="Does a linear SVM on F decide as the kernel SVM does, for any F with F F^T = K?",
+        grid=_prop1_grid,
+        measure=_prop1,
+        key_figures=equivalence.key_figures,
+    ),
+    data_table(
+        "llsvm-t2",
+        title="Data sets of LLSVM",
+        question="Are the data sets at hand those of Table 2?",
+        counts=("training rows", "test rows", "features", "classes"),
+    ),
+)
