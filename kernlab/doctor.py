@@ -186,7 +186,7 @@ def _data():
     from kernlab.datasets import list_datasets
 
     table = list_datasets()
-    at_hand = table["at hand"].astype(bool)
+    at_hand = table["at_hand"].astype(bool)
     findings = [Finding("ok", f"{at_hand.sum()} of {len(table)} data sets are at hand")]
     external = paths.external_data_dir()
     if external is not None and not external.is_dir():

@@ -4,9 +4,10 @@ A figure module defines ``FIGURES``, a list of `FigureSpec`, and is named in the
 notebooks, the report and the tests then know its figures.
 """
 
+from kernlab.plots import fpc, hss, lasn, llsvm, sparse
 from kernlab.plots.registry import FigureSpec, by_study, draw_figures, finished, save
 
-FIGURE_MODULES = ()
+FIGURE_MODULES = (llsvm, lasn, sparse, hss, fpc)
 
 FIGURES = by_study(spec for module in FIGURE_MODULES for spec in module.FIGURES)
 """All figures: study id -> list of `FigureSpec`."""

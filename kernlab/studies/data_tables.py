@@ -56,7 +56,8 @@ def _measure(table, point, seed):
 
 def _key_figures(table):
     return {
-        row.dataset: f"{row.training_rows:,.0f} training and {row.test_rows:,.0f} test rows, "
+        row.dataset: f"{row.training_rows:,.0f} training and "
+        f"{'no' if pd.isna(row.test_rows) else f'{row.test_rows:,.0f}'} test rows, "
         f"{row.features:.0f} features, {row.classes:.0f} classes"
         for row in table.itertuples()
     }
