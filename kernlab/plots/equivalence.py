@@ -42,5 +42,5 @@ def draw_differences(table):
         xlabel="largest difference (the margin is 1)",
     )
     axes[1].set_xlabel("relative difference")
-    axes[1].legend(loc="center right", title="factor F", handletextpad=0.2)
+    axes[1].legend(loc="center", title="factor F", handletextpad=0.2)
     return figure

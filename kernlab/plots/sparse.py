@@ -12,7 +12,11 @@ BLUE, RED = "#0062B0", "#CC3311"
 def draw_margins(table):
     """One panel per machine: rows, line, margins, and rings around the support vectors."""
     cases = list(dict.fromkeys(table["variant"]))
-    figure, axes = new_figure(1, len(cases), panel=(3.7, 3.5), squeeze=False)
+    figure, axes = new_figure(
+        1, len(cases), panel=(3.7, 2.6), squeeze=False, sharex=True, sharey=True
+    )
+    across = table["x1"].min() - 0.4, table["x1"].max() + 0.4
+    up = table["x2"].min() - 0.4, table["x2"].max() + 0.4
     for ax, case in zip(axes.ravel(), cases, strict=True):
         rows = table[table["variant"] == case]
         _draw_line(ax, rows)
@@ -25,15 +29,14 @@ def draw_margins(table):
         )
         first = rows.iloc[0]
         ax.set_title(f"{case.capitalize()}: C = {first['C']:g}, width {first['width']:.2f}")
-        ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+        ax.set(xlim=across, ylim=up, xlabel="$x_1$", aspect="equal")
+    axes[0, 0].set_ylabel("$x_2$")
     return figure
 
 
 def _draw_line(ax, rows):
     """The line w . x + b = 0 and the two at which it is -1 and 1."""
     w1, w2, b = rows.iloc[0][["w1", "w2", "b"]].astype(float)
-    low, high = rows[["x1", "x2"]].min() - 0.4, rows[["x1", "x2"]].max() + 0.4
-    ax.set(xlim=(low["x1"], high["x1"]), ylim=(low["x2"], high["x2"]))
     normal = np.array([w1, w2])
     along = np.array([-w2, w1]) / np.hypot(w1, w2)
     for level, style in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
