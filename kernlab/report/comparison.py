@@ -9,7 +9,7 @@ from kernlab.report.scorecard import score_study
 
 # Units of what differs from machine to machine and from run to run.
 MACHINE_UNITS = frozenset(("s", "ms", "min", "h", "MB", "GB", "bytes"))
-_HEADER = ("row", "column", "published", "measured", "unit", "status", "reason")
+HEADER = ("row", "column", "published", "measured", "unit", "status", "reason")
 _LEFT_OUT = "not compared"
 _WHY_LEFT_OUT = "seconds and bytes are left out of the quick profile"
 _STYLES = {"reproduced": "#1a7f4b", "better": "#0062b0", "different": "#b3410f"}
@@ -45,8 +45,8 @@ def _row(cell, profile):
 
 
 def _text(rows):
-    lines = [_HEADER, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADER))]
+    lines = [HEADER, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
@@ -54,8 +54,8 @@ def _text(rows):
 
 
 def _html(rows):
-    head = "".join(f"<th>{name}</th>" for name in _HEADER)
-    body = "".join(f"<tr>{''.join(map(_cell, _HEADER, row))}</tr>" for row in rows)
+    head = "".join(f"<th>{name}</th>" for name in HEADER)
+    body = "".join(f"<tr>{''.join(map(_cell, HEADER, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

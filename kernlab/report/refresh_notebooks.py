@@ -68,10 +68,10 @@ def normalise(nb, own_ids):
             cell.id = f"cell-{position + 1:02d}"
         free_ids.discard(cell.id)
         if cell.cell_type == "code":
-            cell.outputs = [_without_moment(output) for output in _merged(cell.outputs)]
             # nbval compares only cells with a number; one without source has nothing to compare.
             count += bool(cell.source.strip())
             cell.execution_count = count if cell.source.strip() else None
+            cell.outputs = [_without_moment(output, count) for output in _merged(cell.outputs)]
     return nb
 
 
@@ -91,9 +91,9 @@ def _merged(outputs):
     return merged
 
 
-def _without_moment(output):
+def _without_moment(output, count):
     output.pop("transient", None)
     if output.output_type == "execute_result":
-        output.execution_count = None
+        output.execution_count = count
     output.get("data", {}).pop(WIDGET_VIEW, None)
     return output

@@ -2,9 +2,11 @@
 
 import functools
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -120,15 +122,8 @@ def execute_notebook(path, target, parameters=None, *, out=None):
     parameters = plain_parameters(parameters or {})
     position = _check_parameters(path, nb, parameters)
     target.parent.mkdir(parents=True, exist_ok=True)
-    settings = {
-        NOTEBOOK_VARIABLE: str(path),
-        "KERNLAB_PROGRESS": "0",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the kernel's that concerns nobody
-    }
-    if out is not None:
-        settings["KERNLAB_OUT"] = str(Path(out).expanduser().resolve())
     try:
-        with environment(settings):
+        with _surroundings(path, out):
             executed = papermill.execute_notebook(
                 path,
                 target,
@@ -150,6 +145,23 @@ def execute_notebook(path, target, parameters=None, *, out=None):
     return executed
 
 
+@contextmanager
+def _surroundings(path, out):
+    """Environment variables for the kernel: no home folder is needed, no settings of a user act."""
+    with tempfile.TemporaryDirectory(prefix="kernlab-") as private:
+        settings = {
+            NOTEBOOK_VARIABLE: str(path),
+            "KERNLAB_PROGRESS": "0",
+            "IPYTHONDIR": private,
+            "JUPYTER_RUNTIME_DIR": private,
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the kernel's that concerns nobody
+        }
+        if out is not None:
+            settings["KERNLAB_OUT"] = str(Path(out).expanduser().resolve())
+        with environment(settings):
+            yield
+
+
 @functools.cache
 def this_python():
     """A kernel manager that starts this interpreter, whatever kernels are installed where."""
@@ -159,7 +171,10 @@ def this_python():
     class ThisPythonSpecs(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
             return KernelSpec(
-                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                argv=[
+                    *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+                    "--log-level=ERROR",  # a kernel that lives for a minute need not be encrypted
+                ],
                 language="python",
                 display_name="Python 3",
             )

@@ -14,7 +14,8 @@ _PATH = re.compile(
 )
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _TIMING = re.compile(
-    r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?\s?(?:s|ms|µs|us|sec|seconds?|minutes?)\b", re.IGNORECASE
+    r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?[ \u00a0]?(?:s|ms|µs|us|sec|seconds?|minutes?)\b",
+    re.IGNORECASE,
 )
 # Names of users that are words as well, or the same on many machines.
 _COMMON_USERS = {"root", "user", "runner", "jovyan", "admin", "test", "builder", "ubuntu"}

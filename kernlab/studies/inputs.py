@@ -16,7 +16,7 @@ class Inputs:
         return (point.dataset,) if point.dataset in self._known else self._needs
 
     def missing(self, point):
-        """Why a point's data cannot be used, or "". Nothing is downloaded in the middle of a run."""
+        """Why a point's data cannot be used, or "". Nothing is downloaded during a run."""
         missing = [name for name in self.names(point) if not self._is_available(name)]
         if not missing:
             return ""

@@ -57,6 +57,21 @@ def test_kernel_is_this_python_whatever_is_installed(write_notebook, tmp_path, m
     assert nb.cells[-1].outputs[0].text.strip() == sys.executable
 
 
+def test_home_is_not_needed_and_its_settings_do_not_act(write_notebook, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    startup = home / ".ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("import kernlab; kernlab.spoilt = True")
+    monkeypatch.setenv("HOME", str(home))
+    cells = ["import kernlab\nprint(hasattr(kernlab, 'spoilt'))"]
+    path = write_notebook(cells=cells, studies=(), figures=())
+    nb = execute_notebook(path, tmp_path / "executed.ipynb")
+    assert nb.cells[-1].outputs[0].text == "False\n"
+    monkeypatch.setenv("HOME", str(tmp_path / "a file"))
+    (tmp_path / "a file").touch()  # so that not even root can write below it
+    execute_notebook(path, tmp_path / "executed.ipynb")
+
+
 def test_parameters_reach_the_notebook_as_plain_python(write_notebook, tmp_path):
     path = write_notebook(
         parameters=PARAMETERS + "\nK: int = 1  # landmarks\nGRID: list = []  # costs",
