@@ -71,6 +71,7 @@ def certify_primal(
     y = signs(y, F.shape[0])
     costs = row_costs(C, len(y), sample_weight)
     scores = np.asarray(F @ w, dtype=np.float64)
+    b = _intercept(scores, y, dual, costs, loss, intercept, b)
     if dual is None:
         dual = costs * loss.slope(y * (scores + b))
     dual, infeasibility = _feasible(np.asarray(dual, np.float64), y, loss.upper(costs), intercept)
@@ -83,7 +84,7 @@ def certify_primal(
     u = u.astype(np.result_type(F.dtype, np.float32))
     decisions = np.asarray(F @ u, dtype=np.float64) + b_of_dual
     kkt = _kkt_residual(decisions, y, dual, costs, loss)
-    return Certificate(primal, value, infeasibility, kkt, float(b))
+    return Certificate(primal, value, infeasibility, kkt, b)
 
 
 def best_intercept(scores, y, costs, loss, intercept="free"):
@@ -150,13 +151,15 @@ def _feasible(dual, y, upper, intercept):
         if heavier > 0:
             heavy_class = y > 0 if positive >= negative else y < 0
             inside = np.where(heavy_class, inside * (lighter / heavier), inside)
-    return inside, infeasibility
+    return inside, float(infeasibility)
 
 
 def _intercept(scores, y, dual, costs, loss, intercept, b):
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
     if b is not None:
+        if intercept == "none" and b != 0:
+            raise ValueError(f"intercept='none' leaves no place for b={b}")
         return float(b)
     if intercept == "penalised":
         return float(dual @ y)
