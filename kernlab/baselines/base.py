@@ -10,10 +10,15 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from kernlab.solvers.coordinate import floating_rows
+
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows that count: those of weight zero are gone, so that they cannot change anything."""
+    """Rows that count: those of weight zero are gone, so that they cannot change anything.
+
+    (SVC would drop them too, but number its support vectors without them.)
+    """
 
     X: object  # dense, or CSR
     labels: np.ndarray  # positions in classes_
@@ -65,10 +70,8 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return tags
 
     def _training_rows(self, X, y, sample_weight, *, reset):
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=self._dtype,
-            reset=reset,
-        )  # fmt: skip
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=self._dtype, reset=reset)
+        X = floating_rows(X)
         check_classification_targets(y)
         if reset:
             self.classes_ = np.unique(y)
@@ -102,8 +105,8 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X):
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", accept_large_sparse=False, dtype=self._dtype, reset=False
+        return floating_rows(
+            validate_data(self, X, accept_sparse="csr", dtype=self._dtype, reset=False)
         )
 
     @contextmanager

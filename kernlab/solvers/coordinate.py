@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse import get_index_dtype
 
 from kernlab.compiled import njit
 from kernlab.solvers.certificates import certify_primal
@@ -108,8 +109,16 @@ def _prepared(F, y, C, sample_weight):
 
 
 def floating_rows(F):
-    """Rows as CSR or contiguous, of floating type: integers cannot hold weights."""
-    F = sp.csr_matrix(F) if sp.issparse(F) else np.ascontiguousarray(F)
+    """Rows as CSR or contiguous, of floating type (integers cannot hold weights), with indices of
+    32 bits where that is enough (LIBLINEAR takes no others)."""
+    if sp.issparse(F):
+        F = sp.csr_matrix(F)
+        index_type = get_index_dtype(maxval=max(F.nnz, *F.shape))
+        if F.indices.dtype != index_type or F.indptr.dtype != index_type:
+            parts = F.data, F.indices.astype(index_type), F.indptr.astype(index_type)
+            F = sp.csr_matrix(parts, shape=F.shape)
+    else:
+        F = np.ascontiguousarray(F)
     return F if np.issubdtype(F.dtype, np.floating) else F.astype(np.float64)
 
 
