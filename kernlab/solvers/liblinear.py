@@ -19,6 +19,8 @@ from kernlab.solvers.coordinate import floating_rows, solve_dcd
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
+ROWS_VISITED = 2_000_000  # by the passes that settle dual variables
+
 
 def solve_liblinear(
     F,
@@ -108,7 +110,8 @@ def dual_near(F, y, w, b, costs, loss, intercept):
     """Dual variables near weights that came without any, for `certify_primal`.
 
     They are read off the margins, which is exact at the squared hinge's optimum only: away from
-    it, and for rows on the margin of the hinge, a few passes of coordinate descent settle them.
+    it, and for rows on the margin of the hinge, passes of coordinate descent settle them: many
+    over few rows, few over many.
     """
     guess = costs * get_loss(loss).slope(y * (np.asarray(F @ w, np.float64) + b))
     with warnings.catch_warnings():
@@ -120,7 +123,7 @@ def dual_near(F, y, w, b, costs, loss, intercept):
             loss=loss,
             intercept=intercept,
             tol=1e-6,
-            max_iter=50,
+            max_iter=max(50, ROWS_VISITED // len(y)),
             sample_weight=costs,
             start=guess,
         )
@@ -130,6 +133,7 @@ def dual_near(F, y, w, b, costs, loss, intercept):
 def _check(method, loss, intercept, start):
     if method not in ("dcd", "tron"):
         raise ValueError(f"method={method!r} is not one of dcd, tron")
+    get_loss(loss)
     if method == "tron" and loss != "squared_hinge":
         raise ValueError("LIBLINEAR's tron needs a smooth loss: loss='squared_hinge'")
     if intercept not in ("penalised", "none"):
