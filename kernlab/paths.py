@@ -78,11 +78,15 @@ def _home():
 
 
 def can_write(folder):
-    """Whether files could be made in a folder that may not exist yet; nothing is made here."""
-    existing = folder
-    while not existing.exists():
+    """Whether files can be made in a folder that may not exist yet: tried, without a trace."""
+    existing = Path(folder).absolute()
+    while not existing.exists() and existing != existing.parent:
         existing = existing.parent
-    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return True
+    except OSError:
+        return False
 
 
 def _private_temporary_dir():
