@@ -5,10 +5,14 @@ Python threads (NumPy releases the interpreter lock), they use them all.
 """
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
+
+
+_this_thread = threading.local()
 
 
 @cache
@@ -35,13 +39,18 @@ def for_each_block(function, blocks, threads=None):
     """Call `function(block)` for every block, on all threads; results in the order of the blocks.
 
     The function must write to places of its own. Its BLAS calls run on one thread each while
-    several blocks are under way.
+    several blocks are under way. A function that itself works through blocks, a kernel say, does
+    so on its one thread: the outer blocks keep the cores busy.
     """
     threads = min(threads or thread_count(), len(blocks))
-    if threads <= 1:
+    if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
         return [function(block) for block in blocks]
     with (
         _controller().limit(limits=1, user_api="blas"),
-        ThreadPoolExecutor(threads) as pool,
+        ThreadPoolExecutor(threads, initializer=_mark_this_thread) as pool,
     ):
         return list(pool.map(function, blocks))
+
+
+def _mark_this_thread():
+    _this_thread.works_on_a_block = True

@@ -1,0 +1,40 @@
+"""Work over blocks: all of them, in order, and no threads within threads."""
+
+import threading
+
+import pytest
+
+from kernlab.parallel import for_each_block, row_blocks
+
+
+def test_blocks_cover_all_rows_in_order():
+    blocks = row_blocks(10, 3)
+    assert [(b.start, b.stop) for b in blocks] == [(0, 3), (3, 6), (6, 9), (9, 10)]
+    assert row_blocks(0, 3) == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_stand_in_the_order_of_the_blocks(threads):
+    assert for_each_block(lambda block: block * block, range(20), threads=threads) == [
+        i * i for i in range(20)
+    ]
+
+
+def test_blocks_within_blocks_stay_on_their_thread():
+    def inner(_):
+        return threading.get_ident()
+
+    def outer(_):
+        return {threading.get_ident(), *for_each_block(inner, range(4), threads=2)}
+
+    assert all(len(used) == 1 for used in for_each_block(outer, range(6), threads=2))
+    assert for_each_block(inner, range(4), threads=2) != [threading.get_ident()] * 4
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(block):
+        if block == 3:
+            raise ValueError("block 3 is bad")
+
+    with pytest.raises(ValueError, match="block 3"):
+        for_each_block(fail, range(6), threads=2)
