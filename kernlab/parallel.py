@@ -11,7 +11,6 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-
 _this_thread = threading.local()
 
 
