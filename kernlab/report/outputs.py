@@ -8,9 +8,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 from kernlab.paths import output_dir
 from kernlab.studies.store import tables_dir
 from kernlab.studies.table import read_table
+
+_BROAD_PIXELS = 1100  # about 7 inches at the resolution that figures are saved with
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,14 @@ class Picture:
     finished: int | None
     png: Path | None
     svg: Path | None
+
+    @property
+    def is_broad(self):
+        """Whether its panels stand side by side, so that it needs more than one column."""
+        if self.png is None:
+            return False
+        with Image.open(self.png) as image:
+            return image.width >= _BROAD_PIXELS
 
     @property
     def stem(self):

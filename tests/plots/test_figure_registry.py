@@ -13,6 +13,7 @@ import kernlab.plots
 from kernlab.plots import FIGURES, FigureSpec, draw_all, save
 from kernlab.plots.registry import by_study, draw_figures, finished
 from kernlab.plots.style import new_figure
+from kernlab.studies import STUDIES
 
 NOTHING_FINISHED = [
     pd.DataFrame({"status": [], "dataset": []}),
@@ -98,6 +99,10 @@ def test_every_registered_figure_bears_an_empty_table(each, nothing):
 def test_every_registered_caption_can_be_read_alone(each):
     assert len(each.caption.split()) >= 10, "a caption says what is shown and what to see in it"
     assert each.caption.rstrip().endswith((".", ")")), "a caption is made of sentences"
+
+
+def test_every_figure_belongs_to_a_study():
+    assert set(FIGURES) <= set(STUDIES)
 
 
 def test_draw_all_writes_pictures_and_captions(tmp_path, monkeypatch):

@@ -167,7 +167,7 @@ def draw_grid(table):
 def draw_entries(table):
     rng = np.random.default_rng(3)
     matrix = np.triu(rng.random((300, 300)) < 0.03)
-    figure, axes = new_figure(1, 2, panel=(3.2, 3.4))
+    figure, axes = new_figure(1, 2, panel=(3.7, 3.4))
     spy(axes[0], matrix | matrix.T, title="kernel matrix")
     spy(axes[1], np.tril(matrix | matrix.T), title="its factor")
     return figure
