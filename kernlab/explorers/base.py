@@ -51,6 +51,7 @@ class Explorer:
         self.seconds = None
         self._image = widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))
         self._caption = widgets.HTML()
+        self._caption.add_class("kernlab-caption")
         for control in self.controls.values():
             control.observe(self._refresh, names="value")
         self._refresh()

@@ -1,0 +1,150 @@
+"""A real JupyterLab in Chromium: a notebook runs, a slider moves, the figure follows."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from kernlab import paths
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+NOTEBOOK = "00_start_here.ipynb"
+TOKEN = "a-token-for-this-test"
+MINUTE = 60_000  # milliseconds
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no Chromium at {CHROMIUM}"),
+]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab on copies of the notebooks."""
+    place = tmp_path_factory.mktemp("lab")
+    notebooks = place / "notebooks"
+    notebooks.mkdir()
+    shutil.copy(paths.notebooks_dir() / NOTEBOOK, notebooks)
+    settings = {
+        "KERNLAB_OUT": str(place / "figures"),
+        "JUPYTER_CONFIG_DIR": str(place / "config"),
+        "JUPYTER_DATA_DIR": str(place / "data"),
+        "JUPYTERLAB_SETTINGS_DIR": str(place / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
+        "IPYTHONDIR": str(place / "ipython"),
+    }
+    log = (place / "log").open("w+")
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            "--ip=127.0.0.1",
+            "--port=0",
+            f"--IdentityProvider.token={TOKEN}",
+            f"--ServerApp.root_dir={notebooks}",
+            "--LabApp.news_url=",
+            "--LabApp.extension_manager=readonly",
+        ],
+        env=os.environ | settings,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        yield _address_of(server, place / "log")
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+        log.close()
+
+
+def _address_of(server, log):
+    """Wait until the server has said where it listens, and answers there."""
+    for _ in range(240):
+        text = log.read_text()
+        match = re.search(r"http://127\.0\.0\.1:\d+/", text)
+        if match:
+            with urllib.request.urlopen(f"{match[0]}api?token={TOKEN}", timeout=20):
+                return match[0]
+        assert server.poll() is None, f"JupyterLab stopped:\n{text[-2000:]}"
+        time.sleep(0.25)
+    raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture
+def page(lab):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.errors = []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("console", lambda message: _note(page.errors, message))
+        page.goto(f"{lab}lab/tree/{NOTEBOOK}?token={TOKEN}")
+        yield page
+        browser.close()
+
+
+def _note(errors, message):
+    if message.type == "error":
+        errors.append(message.text)
+
+
+def artefact(page, name):
+    """Keep a screenshot outside the repository, for whoever wants to look."""
+    folder = Path(os.environ.get("KERNLAB_ARTEFACTS", paths.PACKAGE.parent / ".artefacts"))
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
+
+
+def run_all_cells(page):
+    page.locator(".jp-Notebook").first.wait_for(timeout=2 * MINUTE)
+    page.get_by_text("Python 3 (ipykernel) | Idle").first.wait_for(timeout=2 * MINUTE)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
+
+
+def test_the_notebook_runs_and_the_playground_follows_its_slider(page):
+    run_all_cells(page)
+    page.get_by_text("profile quick: all there").last.wait_for(timeout=4 * MINUTE)
+    explorer = page.locator(".kernlab-explorer").first
+    explorer.scroll_into_view_if_needed()
+    picture = explorer.locator("img").first
+    picture.wait_for(timeout=MINUTE)
+    before = picture.get_attribute("src")
+    caption = explorer.locator(".kernlab-caption")
+    caption.filter(has_text="duality gap").wait_for(timeout=MINUTE)
+    words = caption.inner_text()
+    artefact(page, "lab-before")
+
+    handle = explorer.locator(".noUi-handle").first
+    handle.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "([image, before]) => image.src !== before", arg=[picture.element_handle(), before]
+    )
+    page.wait_for_function(
+        "([caption, words]) => caption.innerText !== words", arg=[caption.element_handle(), words]
+    )
+    artefact(page, "lab-after")
+    for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
+        assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
+    assert page.errors == []
