@@ -16,6 +16,7 @@ _HOMES = {
     "get_dataset": "catalogue",
     "list_datasets": "catalogue",
     "verify_datasets": "catalogue",
+    "measured_counts": "protocols",
     "protocol_table": "protocols",
 }
 

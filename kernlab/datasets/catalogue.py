@@ -1,5 +1,7 @@
 """What there is, what is at hand, and whether it is what it should be: `kernlab data ...`."""
 
+from functools import cache, partial
+
 from kernlab.datasets.checksums import digest_of, is_expected, wrong_checksum
 from kernlab.datasets.errors import DataError
 from kernlab.datasets.files import find, not_found, where
@@ -75,14 +77,15 @@ def verify_datasets(names=None):
     import pandas as pd
 
     entries = registry().sets.values() if names is None else [get_entry(name) for name in names]
+    digest = cache(partial(digest_of, fresh=True))  # variants share their files
     rows = []
     for entry in entries:
         if entry.kind == "files":
-            rows += [{"dataset": entry.name, **row} for row in _verified(entry)]
+            rows += [{"dataset": entry.name, **row} for row in _verified(entry, digest)]
     return pd.DataFrame(rows, columns=["dataset", "file", "status", "message"])
 
 
-def _verified(entry):
+def _verified(entry, digest):
     found = find(entry)
     if found is None:
         return [
@@ -92,7 +95,7 @@ def _verified(entry):
             for file in entry.copies[0].files()
         ]
     parts = ("train",) if found.missing_test else ("train", "test")
-    rows = [_verified_file(file, found.path(file)) for file in found.copy.files(parts)]
+    rows = [_verified_file(file, found.path(file), digest) for file in found.copy.files(parts)]
     if all(row["status"] in ("ok", "derived", "unknown") for row in rows):
         try:
             read_rows(entry)
@@ -101,10 +104,10 @@ def _verified(entry):
     return rows
 
 
-def _verified_file(file, path):
+def _verified_file(file, path, digest_of_text):
     row = {"file": str(path), "message": ""}
     try:
-        digest = digest_of(path, fresh=True)
+        digest = digest_of_text(path)
     except DataError as error:
         return row | {"status": "malformed", "message": str(error)}
     if digest in file.copies:

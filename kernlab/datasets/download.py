@@ -23,7 +23,8 @@ except ImportError:  # not a POSIX system: two downloads of one file at once are
 
 ATTEMPTS = 3
 _TIMEOUT = (10, 60)
-_BLOCK = 1 << 18
+# A connection that breaks costs at most the block under way.
+_BLOCK = 1 << 16
 
 
 def offline():

@@ -87,3 +87,18 @@ def not_found(entry, why_no_download=""):
             "of these folders."
         )
     return DataNotFound("\n".join(lines))
+
+
+def comes_with_kernlab(entry):
+    """Whether a set is there on every machine: generated, scikit-learn's, or embedded."""
+    if entry.kind != "files":
+        return True
+    folder = paths.embedded_data_dir()
+    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return any(
+        all(
+            any(f"{name}{ending}" in held for name in file.names for ending in ENDINGS)
+            for file in copy.files()
+        )
+        for copy in entry.copies
+    )

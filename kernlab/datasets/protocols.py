@@ -1,5 +1,7 @@
 """The papers' data tables, measured: what each protocol gives when the sets are loaded."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -40,11 +42,12 @@ def protocol_table(table, *, seed=0, progress=True):
         from tqdm.auto import tqdm
 
         listed = tqdm(listed, desc=f"data sets of {paper}", delay=2, leave=False)
-    measured = [{"row": row, **_measured(name, paper, seed)} for name, row in listed]
+    measured = [{"row": row, **measured_counts(name, paper, seed)} for name, row in listed]
     return pd.DataFrame(measured, columns=COLUMNS)
 
 
-def _measured(name, paper, seed):
+def measured_counts(name, paper, seed=0):
+    """One set's counts under a paper's protocol: a row of `protocol_table` without its label."""
     entry = get_entry(name)
     protocol = get_protocol(paper, entry)
     found = {"dataset": name}
@@ -54,6 +57,8 @@ def _measured(name, paper, seed):
         if rows.test_missing:
             sizes["test"] = sum(file.rows for file in entry.copies[0].test)
         plan = plan_split(entry, protocol, None, sizes)
+        if rows.test_missing:
+            plan = replace(plan, test=0)
         parts = split_rows(plan, rows.parts, seed)
     except DataNotFound:
         return found | {"status": "missing", "message": f"kernlab data get {name}"}

@@ -1,0 +1,121 @@
+"""load_dataset on what every installation has: embedded, scikit-learn's and generated sets."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kernlab.datasets import DataError, dataset_available, load_dataset, verify_datasets
+from kernlab.datasets.registry import registry
+
+EMBEDDED = {
+    "magic": (19020, 12332), "breast-cancer": (683, 239), "spambase": (4597, 1812),
+    "letter": (20000, None), "pendigits": (10992, None), "satimage": (6435, None),
+    "liver-disorders": (345, 155),
+}  # fmt: skip
+OTHERS = [entry.name for entry in registry().sets.values() if entry.kind != "files"]
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_embedded_sets_need_nothing_else(name):
+    rows, positives = EMBEDDED[name]
+    data = load_dataset(name, split="shuffled")
+    assert sum(data.info["rows"].values()) == rows
+    assert data.X_train.dtype == np.float64
+    assert data.info["licence"] == "CC BY 4.0"
+    assert data.info["checksum"]
+    if positives:
+        labels = np.concatenate([data.y_train, data.y_test])
+        assert np.sum(labels == data.info["positive"]) == positives
+    assert set(verify_datasets([name])["status"]) <= {"ok", "derived"}
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if not name.startswith("swiss-roll-")])
+def test_other_sets_are_always_there(name):
+    assert dataset_available(name)
+    data = load_dataset(name)
+    assert data.X_valid is None
+    assert data.y_valid is None
+    assert len(data.y_train) == data.X_train.shape[0] == data.info["rows"]["train"]
+    assert len(data.y_test) == data.X_test.shape[0] == data.info["rows"]["test"]
+    assert data.info["features"] == data.X_train.shape[1]
+    assert data.info["classes"] == list(registry().sets[name].classes)
+
+
+def test_labels_are_those_of_the_file():
+    assert set(load_dataset("magic").y_train) == {"g", "h"}
+    assert set(load_dataset("breast-cancer").y_train) == {2, 4}
+    assert load_dataset("breast-cancer").y_train.dtype == np.int64
+
+
+def test_fpc_splits_and_scales():
+    data = load_dataset("magic", paper="fpc", seed=3)
+    assert data.info["rows"] == {"train": 9510, "valid": 4755, "test": 4755}
+    np.testing.assert_allclose(data.X_train.min(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(data.X_train.max(axis=0), 1, atol=1e-12)
+    assert data.info["scaling"] == "unit"
+    raw = load_dataset("magic", paper="fpc", seed=3, scaling="none")
+    low, high = raw.X_train.min(axis=0), raw.X_train.max(axis=0)
+    np.testing.assert_allclose(data.X_valid, (raw.X_valid - low) / (high - low), atol=1e-12)
+    np.testing.assert_allclose(data.X_test, (raw.X_test - low) / (high - low), atol=1e-12)
+    assert data.X_test.max() > 1, "test rows did not take part"
+
+
+def test_seeds_decide():
+    one, same, other = (load_dataset("spambase", paper="fpc", seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.X_train, same.X_train)
+    np.testing.assert_array_equal(one.y_valid, same.y_valid)
+    assert not np.array_equal(one.y_test, other.y_test)
+
+
+@pytest.mark.parametrize(
+    ("paper", "rows"),
+    [
+        ("llsvm", (15216, 0, 3804)),
+        ("lasn", (11412, 0, 7608)),
+        ("lasn-cv", (9129, 2283, 7608)),
+        ("sparse", (12743, 0, 6277)),
+        ("hss", (13314, 0, 5706)),
+        ("fpc", (9510, 4755, 4755)),
+        (None, (14265, 0, 4755)),
+    ],
+)
+def test_every_paper_has_its_habits(paper, rows):
+    data = load_dataset("magic", paper=paper)
+    assert tuple(data.info["rows"].values()) == rows
+    assert data.info["paper"] == paper
+    shares = [np.mean(y == "g") for y in (data.y_train, data.y_test)]
+    assert shares[0] == pytest.approx(shares[1], abs=1e-3)
+
+
+def test_liver_disorders_as_lasn_has_it():
+    data = load_dataset("liver-disorders", paper="lasn")
+    assert data.info["rows"] == {"train": 145, "valid": 0, "test": 200}
+    assert np.sum(data.y_train) == 55
+    assert np.mean(data.y_test) == 0.5
+
+
+def test_what_a_data_set_says_of_itself():
+    data = load_dataset("magic", paper="fpc")
+    text = repr(data)
+    assert "9510 train, 4755 valid, 4755 test rows x 10 dense features, 2 classes" in text
+    assert len(text) < 200
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.name = "other"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split": "site"}, "no published test file"),
+        ({"split": "printed"}, "needs a paper"),
+        ({"split": "printed", "paper": "lasn"}, "prints no row counts for magic"),
+        ({"split": "mixed"}, "there is no split 'mixed'"),
+        ({"scaling": "minmax"}, "there is no scaling 'minmax'"),
+        ({"paper": "nystrom"}, "there is no paper 'nystrom'"),
+        ({"paper": "lasn", "split": "site"}, "one class only"),
+    ],
+)
+def test_what_cannot_be_had_is_refused(options, message):
+    with pytest.raises(DataError, match=message):
+        load_dataset("magic", **options)

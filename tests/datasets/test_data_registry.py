@@ -1,0 +1,215 @@
+"""The registry says what the papers print, and nothing that contradicts itself."""
+
+import hashlib
+import lzma
+import re
+import subprocess
+import sys
+import tomllib
+
+import pandas as pd
+import pytest
+
+from kernlab import paths
+from kernlab.datasets import DataError, dataset_names, list_datasets
+from kernlab.datasets.loader import generated_sizes
+from kernlab.datasets.registry import (
+    REGISTRY_FILE,
+    get_entry,
+    get_protocol,
+    parse_registry,
+    protocol_rows,
+    registry,
+)
+from kernlab.datasets.splits import plan_split
+
+TABLES = {
+    "llsvm-t2": "llsvm", "lasn-t2": "lasn", "lasn-t1": "lasn-cv", "sparse-t1": "sparse",
+    "hss-t1": "hss", "fpc-t1": "fpc",
+}  # fmt: skip
+
+# Where a table prints another number of features than the file has.
+OTHER_FEATURES = {
+    ("lasn-t2", "ijcnn1"): 22,
+    ("lasn-t2", "phishing"): 68,
+    ("hss-t1", "a8a"): 123,
+    ("hss-t1", "a9a"): 123,
+    ("fpc-t1", "default"): 23,
+}
+
+ENTRIES = list(registry().sets.values())
+FILES = [
+    pytest.param(entry, file, id=f"{entry.name}:{file.name}")
+    for entry in ENTRIES
+    for copy in entry.copies
+    for file in copy.files()
+]
+
+
+def printed(table):
+    from kernlab.published import published
+
+    cells = published(table)
+    return cells[cells["row"] != "setting"]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_set_is_described(entry):
+    assert entry.title
+    assert entry.features > 0
+    assert len(entry.classes) >= 2
+    assert list(entry.classes) == sorted(entry.classes)
+    assert (entry.positive in entry.classes) == (len(entry.classes) == 2)
+    if entry.kind == "files":
+        assert entry.page.startswith("https://")
+        assert entry.licence
+        assert entry.citation
+        assert entry.copies
+    if entry.kind == "generated":
+        assert entry.train_rows
+        assert entry.test_rows
+
+
+@pytest.mark.parametrize(("entry", "file"), FILES)
+def test_every_file_can_be_recognised(entry, file):
+    for digest in (file.sha256, *file.copies):
+        assert digest == "" or re.fullmatch(r"[0-9a-f]{64}", digest)
+    assert file.url == "" or file.url.startswith("https://")
+    assert file.member == "" or file.url.endswith(".zip")
+    if entry.name != "dogs-vs-cats":
+        assert file.rows > 0
+
+
+def test_one_name_means_one_set():
+    seen = {}
+    for entry in ENTRIES:
+        for name in (entry.name, *entry.aliases):
+            plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+            assert seen.setdefault(plain, entry.name) == entry.name
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("skin", "skin_nonskin"),
+        ("Skin Segmentation", "skin_nonskin"),
+        ("cod.rna", "cod-rna"),
+        ("A9A", "a9a"),
+        ("rcv1_binary", "rcv1"),
+        ("breast_cancer", "breast-cancer"),
+    ],
+)
+def test_other_spellings_are_understood(name, meant):
+    assert get_entry(name).name == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("mushroms", "mushrooms"), ("ijcn1", "ijcnn1"), ("twomoons", "two-moons")]
+)
+def test_near_names_are_suggested(name, near):
+    with pytest.raises(DataError, match=f"no data set '{name}'; near names: .*{near}"):
+        get_entry(name)
+
+
+def test_a_name_like_no_other():
+    with pytest.raises(DataError, match="no name is near it"):
+        get_entry("%%%%")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_tables_rows_are_those_of_the_paper(table):
+    paper, listed = protocol_rows(table)
+    assert paper == TABLES[table]
+    assert protocol_rows(paper) == (paper, listed)
+    assert [row for _, row in listed] == list(dict.fromkeys(printed(table)["row"]))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_protocols_give_the_printed_counts(table):
+    """With the row counts of the registry, no file needed: the numbers of the paper's table."""
+    paper, listed = protocol_rows(table)
+    cells = printed(table).set_index(["row", "column"])["value"]
+    for name, row in listed:
+        entry, protocol = get_entry(name), get_protocol(paper, get_entry(name))
+        copy = entry.copies[0] if entry.copies else None
+        sizes = generated_sizes(entry, protocol) or (entry.train_rows, entry.test_rows)
+        if copy:
+            sizes = [sum(file.rows for file in getattr(copy, part)) for part in ("train", "test")]
+        sizes = {part: rows for part, rows in zip(("train", "test"), sizes, strict=True) if rows}
+        plan = plan_split(entry, protocol, None, sizes)
+        train = (plan.train or sizes["train"]) - plan.held_out
+        test = plan.test or sizes.get("test") or sizes["train"] - train - plan.valid
+        assert train == cells.get((row, "training rows"), train), row
+        assert test == cells.get((row, "test rows"), test), row
+        assert sum(sizes.values()) == cells.get((row, "rows"), sum(sizes.values())), row
+        assert len(entry.classes) == cells.get((row, "classes"), len(entry.classes)), row
+        features = OTHER_FEATURES.get((table, row), cells[row, "features"])
+        assert entry.features == features, row
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [("susy", (4_000_000, 500_000, 500_000)), ("higgs", (10_000_000, 500_000, 500_000))],
+)
+def test_fpc_cuts_the_massive_sets_by_row_ranges(name, rows):
+    entry = get_entry(name)
+    plan = plan_split(
+        entry, get_protocol("fpc", entry), None, {"train": entry.copies[0].train[0].rows}
+    )
+    assert (plan.train, plan.valid, plan.test) == rows
+    assert not plan.pooled
+    assert sum(rows) == entry.total_rows, "so the last 500,000 rows test"
+
+
+def test_unknown_papers_and_tables_are_refused():
+    with pytest.raises(DataError, match="choose from llsvm, lasn, lasn-cv, sparse, hss, fpc"):
+        get_protocol("svm", get_entry("a9a"))
+    with pytest.raises(DataError, match="choose from llsvm-t2"):
+        protocol_rows("lasn-t9")
+
+
+def test_a_misspelt_key_is_an_error():
+    raw = tomllib.loads(REGISTRY_FILE.read_text())
+    raw["sets"]["magic"]["licens"] = "CC BY 4.0"
+    with pytest.raises(TypeError, match="licens"):
+        parse_registry(raw)
+
+
+def test_embedded_files_are_small_known_and_listed():
+    folder = paths.embedded_data_dir()
+    known = {file.name: file for entry in ENTRIES for c in entry.copies for file in c.files()}
+    readme = (folder / "README.md").read_text()
+    packed = sorted(folder.glob("*.xz"))
+    assert sum(path.stat().st_size for path in packed) < 3_000_000
+    assert len(packed) == 8
+    for path in packed:
+        assert path.stat().st_size < 2_000_000
+        text = lzma.decompress(path.read_bytes())
+        digest = hashlib.sha256(text).hexdigest()
+        file = known[path.stem]
+        assert digest in (file.sha256, *file.copies)
+        assert text.count(b"\n") == file.rows
+        assert f"{digest}  {path.stem}" in readme
+
+
+def test_the_list_has_every_set():
+    table = list_datasets()
+    assert table["name"].tolist() == dataset_names()
+    assert table["at_hand"].dtype == bool
+    found = table.set_index("name")
+    assert found.loc["magic", "where"] == "embedded"
+    assert found.loc["two-moons", "where"] == "generated"
+    assert found.loc["wdbc", "where"] == "scikit-learn"
+    assert found.loc["rcv1", "where"] == ""
+    assert not found.loc["rcv1", "at_hand"]
+    assert found.loc["a9a", "rows"] == 48842
+    assert pd.isna(found.loc["dogs-vs-cats", "rows"])
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = (
+        "import sys, kernlab.datasets; "
+        "print([m for m in ('numpy', 'scipy', 'pandas', 'sklearn', 'pooch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

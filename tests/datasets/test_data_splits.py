@@ -1,0 +1,192 @@
+"""Splits share out the rows as asked, by seed, with every class in its share."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from kernlab.datasets.errors import DataError
+from kernlab.datasets.registry import Copy, DataFile, DataSet, Protocol
+from kernlab.datasets.splits import plan_split, split_rows, stratified_parts
+
+ENTRY = DataSet("some", "Some rows", 1, (0, 1), copies=(Copy((DataFile("some"),)),))
+
+
+def numbered(rows, start=0, classes=2):
+    """Rows that carry their own number, so that a split can be followed."""
+    return np.arange(start, start + rows, dtype=float)[:, None], np.arange(rows) % classes
+
+
+def cut(parts, protocol, split=None, seed=0, entry=ENTRY, **options):
+    sizes = {part: len(y) for part, (_, y) in parts.items()}
+    plan = plan_split(entry, protocol, split, sizes, **options)
+    made = split_rows(plan, parts, seed)
+    for piece in made.values():
+        if piece is not None:
+            X, y = piece
+            assert X.shape[0] == len(y)
+            source = np.concatenate([labels for _, labels in parts.values()])
+            assert np.array_equal(source[X[:, 0].astype(int)], y), "labels follow their rows"
+    return plan, {part: piece and piece[0][:, 0].astype(int) for part, piece in made.items()}
+
+
+@st.composite
+def labels_and_sizes(draw):
+    counts = draw(st.lists(st.integers(12, 60), min_size=2, max_size=5))
+    y = np.repeat(np.arange(len(counts)), counts)
+    y = np.random.default_rng(draw(st.integers(0, 99))).permutation(y)
+    shares = draw(st.lists(st.floats(0.2, 0.45), min_size=1, max_size=2))
+    sizes = [int(share * len(y)) for share in shares]
+    if draw(st.booleans()):
+        sizes.append(len(y) - sum(sizes))
+    return y, sizes
+
+
+@given(labels_and_sizes(), st.integers(0, 1000))
+@settings(max_examples=60, deadline=None)
+def test_stratified_parts(made, seed):
+    y, sizes = made
+    parts = stratified_parts(y, sizes, seed)
+    assert [len(part) for part in parts] == sizes
+    taken = np.concatenate(parts)
+    assert len(np.unique(taken)) == len(taken), "disjoint"
+    if sum(sizes) == len(y):
+        assert np.array_equal(np.sort(taken), np.arange(len(y))), "complete"
+    for part in parts:
+        for label in np.unique(y):
+            wanted = len(part) * np.mean(y == label)
+            assert abs(np.sum(y[part] == label) - wanted) <= 2, "stratified"
+    again = stratified_parts(y, sizes, seed)
+    assert all(np.array_equal(one, two) for one, two in zip(parts, again, strict=True))
+    other = stratified_parts(y, sizes, seed + 1)
+    assert any(not np.array_equal(one, two) for one, two in zip(parts, other, strict=True))
+
+
+def test_a_class_that_cannot_be_shared_out_is_refused():
+    with pytest.raises(DataError, match="cannot be drawn with every class"):
+        stratified_parts(np.array([0] * 9 + [1]), [5, 5], 0)
+
+
+@given(st.integers(20, 200), st.integers(0, 50))
+@settings(max_examples=40, deadline=None)
+def test_half_quarter_quarter_is_complete(rows, seed):
+    plan, made = cut({"train": numbered(rows)}, Protocol("fpc", train=0.5, valid=0.25), seed=seed)
+    sizes = {part: len(piece) for part, piece in made.items()}
+    assert sizes["train"] == rows // 2
+    assert sizes["valid"] == rows // 4
+    assert np.array_equal(np.sort(np.concatenate(list(made.values()))), np.arange(rows))
+    _, again = cut({"train": numbered(rows)}, Protocol("fpc", train=0.5, valid=0.25), seed=seed)
+    assert all(np.array_equal(made[part], again[part]) for part in made)
+    assert plan.name == "shuffled"
+
+
+def test_the_site_split_is_the_files():
+    parts = {"train": numbered(20), "test": numbered(10, start=20)}
+    plan, made = cut(parts, Protocol())
+    assert plan.name == "site"
+    assert made["train"].tolist() == list(range(20))
+    assert made["valid"] is None
+    assert made["test"].tolist() == list(range(20, 30))
+
+
+def test_without_a_test_file_rows_are_drawn():
+    plan, made = cut({"train": numbered(20)}, Protocol())
+    assert plan.name == "shuffled"
+    assert (len(made["train"]), len(made["test"])) == (15, 5)
+    with pytest.raises(DataError, match="no published test file"):
+        cut({"train": numbered(20)}, Protocol(), split="site")
+
+
+def test_a_paper_may_cut_a_single_file_in_its_order():
+    protocol = Protocol("lasn", train=0.6, site_without_test="first rows")
+    _, made = cut({"train": numbered(10)}, protocol, split="site")
+    assert made["train"].tolist() == list(range(6))
+    assert made["test"].tolist() == list(range(6, 10))
+
+
+@given(st.integers(1, 8), st.integers(0, 5))
+@settings(deadline=None)
+def test_printed_rows_are_the_first_ones(train, valid):
+    protocol = Protocol("p", split="printed", train_rows=train, valid_rows=valid, test_rows=4)
+    _, made = cut({"train": numbered(20)}, protocol)
+    assert made["train"].tolist() == list(range(train))
+    assert (made["valid"] is None) == (valid == 0)
+    if valid:
+        assert made["valid"].tolist() == list(range(train, train + valid))
+    assert made["test"].tolist() == list(range(train + valid, train + valid + 4))
+
+
+def test_printed_rows_are_tested_on_the_test_file():
+    parts = {"train": numbered(20), "test": numbered(6, start=20)}
+    protocol = Protocol("p", split="printed", train_rows=12)
+    _, made = cut(parts, protocol)
+    assert made["train"].tolist() == list(range(12))
+    assert made["test"].tolist() == list(range(20, 26))
+
+
+@pytest.mark.parametrize("split", ["site", "printed"])
+def test_validation_rows_are_drawn_from_the_training_rows(split):
+    parts = {"train": numbered(50), "test": numbered(6, start=50)}
+    protocol = Protocol("p", train_rows=40, hold_out=0.2)
+    _, made = cut(parts, protocol, split=split)
+    kept = 40 if split == "printed" else 50
+    assert (len(made["train"]), len(made["valid"])) == (kept * 4 // 5, kept // 5)
+    together = np.concatenate([made["train"], made["valid"]])
+    assert sorted(together) == list(range(kept))
+    assert made["test"].tolist() == list(range(50, 56))
+    _, other = cut(parts, protocol, split=split, seed=1)
+    assert not np.array_equal(np.sort(made["valid"]), np.sort(other["valid"]))
+
+
+def test_a_part_of_the_test_file_is_drawn_where_the_paper_says_so():
+    parts = {"train": numbered(20), "test": numbered(40, start=20)}
+    _, made = cut(parts, Protocol("p", test_rows=10))
+    assert len(made["test"]) == 10
+    assert set(made["test"]) < set(range(20, 60))
+
+
+def test_shuffled_pools_the_files_and_keeps_their_sizes():
+    parts = {"train": numbered(30), "test": numbered(60, start=30)}
+    _, made = cut(parts, Protocol(), split="shuffled")
+    assert (len(made["train"]), len(made["test"])) == (30, 60)
+    assert set(made["train"]) & set(range(30, 90)), "test rows of the site can train"
+    _, made = cut(parts, Protocol("p", train_rows=10), split="shuffled")
+    assert (len(made["train"]), len(made["test"])) == (10, 60)
+
+
+def test_sparse_rows_are_pooled_too():
+    X, y = numbered(20)
+    other, labels = numbered(10, start=20)
+    parts = {"train": (sparse.csr_matrix(X), y), "test": (sparse.csr_matrix(other), labels)}
+    plan = plan_split(ENTRY, Protocol(), "shuffled", {"train": 20, "test": 10})
+    made = split_rows(plan, parts, 0)
+    assert all(made[part][0].format == "csr" for part in ("train", "test"))
+    whole = np.concatenate([made["train"][0].toarray(), made["test"][0].toarray()])
+    assert sorted(whole[:, 0]) == list(range(30))
+
+
+def test_a_missing_test_file_is_replaced_and_said_so():
+    entry = DataSet(
+        "some", "Some", 1, (0, 1), copies=ENTRY.copies, test_optional="the test file is not there"
+    )
+    protocol = Protocol("p", split="printed", train=0.6, train_rows=20)
+    plan, made = cut({"train": numbered(20)}, protocol, entry=entry, test_missing=True)
+    assert (len(made["train"]), len(made["test"])) == (12, 8)
+    assert "the test file is not there" in plan.note
+
+
+@pytest.mark.parametrize(
+    ("protocol", "split", "message"),
+    [
+        (Protocol(), "random", "there is no split 'random'; choose from site, printed, shuffled"),
+        (Protocol(), "printed", "needs a paper"),
+        (Protocol("p"), "printed", "p prints no row counts for some"),
+        (Protocol("p", train_rows=21), "printed", "wants 21 rows, 20 are at hand"),
+        (Protocol("p", train_rows=15, test_rows=6), "printed", "wants 21 rows"),
+        (Protocol("p", train_rows=15, test_rows=6), "shuffled", "wants 21 rows"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(protocol, split, message):
+    with pytest.raises(DataError, match=message):
+        cut({"train": numbered(20)}, protocol, split=split)
