@@ -49,7 +49,9 @@ class Explorer:
         self.controls = dict(controls)
         self.text = text
         self.seconds = None
-        self._image = widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))
+        self._image = widgets.Image(
+            format="png", layout=widgets.Layout(max_width="100%", align_self="flex-start")
+        )
         self._caption = widgets.HTML()
         self._caption.add_class("kernlab-caption")
         for control in self.controls.values():

@@ -11,7 +11,7 @@ import pytest
 from conftest import BODY, PARAMETERS
 
 from kernlab.report.notebook_files import WIDGET_VIEW, NotebookError
-from kernlab.report.notebook_html import without_controls
+from kernlab.report.notebook_html import readable_anywhere, with_mathml
 from kernlab.report.run_notebooks import execute_notebook, plain_parameters, run_notebooks
 from kernlab.studies import UnknownStudy
 
@@ -154,12 +154,23 @@ def test_plain_papermill_works_from_any_directory(write_notebook, tmp_path):
     assert "all there" in (here / "out.ipynb").read_text()
 
 
-def test_controls_are_words_on_the_page():
+def test_controls_are_pictures_and_words_on_the_page():
     nb = nbformat.v4.new_notebook()
-    view = nbformat.v4.new_output("display_data", {WIDGET_VIEW: {}, "text/plain": "interactive()"})
+    bare = nbformat.v4.new_output("display_data", {WIDGET_VIEW: {}, "text/plain": "interactive()"})
+    pictured = nbformat.v4.new_output("display_data", {WIDGET_VIEW: {}, "image/png": "abc"})
     figure = nbformat.v4.new_output("display_data", {"image/png": "", "text/plain": "<Figure>"})
-    nb.cells = [nbformat.v4.new_code_cell("x", outputs=[view, figure])]
-    shown = without_controls(nb).cells[0].outputs
-    assert "live when the notebook is open" in shown[0].data["text/markdown"]
-    assert shown[1] == figure
-    assert nb.cells[0].outputs[0] == view
+    nb.cells = [nbformat.v4.new_code_cell("x", outputs=[bare, pictured, figure])]
+    word, picture, another_word, last = readable_anywhere(nb).cells[0].outputs
+    assert "live when the notebook is open" in word.data["text/markdown"]
+    assert dict(picture.data) == {"image/png": "abc"}
+    assert another_word.data == word.data
+    assert last == figure
+    assert nb.cells[0].outputs[0] == bare
+
+
+def test_equations_need_no_script():
+    page = with_mathml("So $x^2$, `$HOME`, and\n$$\\frac{a}{b}$$\nbut 5 $ and 6 $.")
+    assert page.count("<math") == 2
+    assert 'display="block"' in page
+    assert "`$HOME`" in page
+    assert "5 $ and 6 $." in page
