@@ -245,6 +245,11 @@ def test_sorting_a_study_by_size_and_with_gaps(open_page):
             numbers = page.evaluate(NUMBERS, [table, column])
             assert numbers[-3:] == [None] * 3, "what is empty stays last in both directions"
             assert numbers[:-3] == sorted(numbers[:-3], reverse=descending)
+    for _ in range(2):
+        column = click_heading(page, table, "message").evaluate("th => th.cellIndex")
+        texts = [row[column] for row in page.evaluate(ROWS, table)]
+        assert all(texts[:3]), "texts come before what is empty"
+        assert not any(texts[3:])
 
 
 def test_a_link_to_a_table_opens_it(open_page):

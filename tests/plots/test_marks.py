@@ -65,6 +65,15 @@ def test_slope_guide_has_its_slope_and_stays_below_the_data(ax, slope):
     assert ax.get_ylim()[0] < y.min()
 
 
+@pytest.mark.parametrize(("data", "guide"), [(0.5, 2), (2, 0.5), (-1, 1), (1, -1)])
+def test_slope_guide_stays_below_data_of_another_slope(ax, data, guide):
+    n = np.geomspace(10, 1e5, 9)
+    ax.loglog(n, 3.0 * n**data)
+    x, y = marks.slope_guide(ax, guide).get_data()
+    along = np.geomspace(*x, 50)
+    assert (np.exp(np.interp(np.log(along), np.log(x), np.log(y))) < 3.0 * along**data).all()
+
+
 def test_slope_guide_starts_where_it_is_told(ax):
     ax.loglog([1, 100], [1, 100])
     guide = marks.slope_guide(ax, 2, anchor=(2, 5), label="")
