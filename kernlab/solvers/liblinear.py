@@ -19,7 +19,7 @@ from kernlab.solvers.coordinate import floating_rows, solve_dcd
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
-ROWS_VISITED = 2_000_000  # by the passes that settle dual variables
+ROWS_VISITED = 200_000  # by the passes that settle dual variables
 
 
 def solve_liblinear(
