@@ -97,7 +97,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         found = np.bincount(labels, minlength=len(self.classes_)) > 0
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds only one class, {self.classes_[0]!r}: a classifier needs rows of two"
+                f"y holds only one class, {self.classes_.tolist()[0]!r}: a classifier needs two"
             )
         if not found.all():
             missing = ", ".join(map(str, self.classes_[~found]))

@@ -1,5 +1,6 @@
 """Random forests, as the FPC paper compares with."""
 
+import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from kernlab.baselines.base import Baseline
@@ -27,13 +28,15 @@ class RandomForest(Baseline):
         self.random_state = random_state
 
     def _fit(self, rows):
+        # Weights of one would still change how scikit-learn draws the bootstrap.
+        weights = None if np.all(rows.weights == 1.0) else rows.weights
         with self._clock("solve"):
             self.forest_ = RandomForestClassifier(
                 self.n_estimators,
                 max_depth=self.max_depth,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
-            ).fit(rows.X, rows.labels, sample_weight=rows.weights)
+            ).fit(rows.X, rows.labels, sample_weight=weights)
 
     def predict_proba(self, X):
         """The share of each class in the leaves that a row falls into, averaged over the trees."""

@@ -18,6 +18,8 @@ from kernlab.solvers.losses import LOSSES, row_costs
 
 LIBSVM_NAMES = {Linear: "linear", RBF: "rbf", Polynomial: "poly", Sigmoid: "sigmoid"}
 
+BLOCK_BYTES = 2**24  # kernel values of new points at a time
+
 
 class LibSVM(Baseline):
     """The support vector machine with the exact kernel, by LIBSVM; more classes one against one.
@@ -142,12 +144,14 @@ class LibSVM(Baseline):
         answer = getattr(self.svc_, method)
         if not self._holds_matrix():
             return answer(X)
-        share = min(memory_limit(self.max_memory) // 4, 2**28)
+        share = min(memory_limit(self.max_memory) // 4, BLOCK_BYTES)
+        blocks = row_blocks(X.shape[0], share // (8 * self.n_rows_))
+        values = np.zeros((blocks[0].stop, self.n_rows_))  # zero wherever no support vector is
         parts = []
-        for rows in row_blocks(X.shape[0], share // (8 * self.n_rows_)):
-            values = np.zeros((rows.stop - rows.start, self.n_rows_))
-            values[:, self.svc_.support_] = self.kernel_(X[rows], self.support_vectors_)
-            parts.append(answer(values))
+        for rows in blocks:
+            block = values[: rows.stop - rows.start]
+            block[:, self.svc_.support_] = self.kernel_(X[rows], self.support_vectors_)
+            parts.append(answer(block))
         return np.concatenate(parts)
 
     # ------------------------------------------------------------------ certificate

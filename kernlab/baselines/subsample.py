@@ -20,6 +20,7 @@ from kernlab.memory import MemoryLimitError
 SHARED = tuple(name for name in LibSVM._get_param_names() if name != "class_weight")
 FIRST_SIZE = 200  # rows of the first trial under a budget
 LARGEST_STEP, SMALLEST_STEP = 2.0, 1.1  # growth from one trial to the next
+AIM = 0.9  # of the budget: times scatter
 EXPONENT = 2.5  # training time grows between n^2 and n^3
 
 
@@ -28,11 +29,12 @@ class LibSVMSubsample(Baseline):
 
     Parameters: n_samples (rows), or seconds (a budget for the fit that is kept; one of the two,
     n_samples=1000 if neither), and those of `LibSVM`.
-    With a budget the subsample grows geometrically, each containing the one before, until the next
-    would exceed the budget. The size then depends on the machine's speed; given the size and
-    `random_state` the rows do not. Fitted: `n_samples_`, `machine_` (the LibSVM), `indices_` (its
-    rows), and `trials_`, (rows, seconds) of every fit. `timings_` are those of the machine that is
-    kept; what the search for its size took is apart, in "search".
+    With a budget the subsample grows geometrically, each containing the one before, until the
+    budget is used; a fit that exceeds it is not kept. The size then depends on the computer's
+    speed; given the size and `random_state` the rows do not.
+    Fitted: `n_samples_`, `machine_` (the LibSVM), `indices_` (its rows), and `trials_`, (rows,
+    seconds) of every fit. `timings_` are those of the machine that is kept; what the search for
+    its size took is apart, in "search".
     """
 
     title = "LIBSVM on a subsample"
@@ -107,30 +109,28 @@ class LibSVMSubsample(Baseline):
         return machine
 
     def _search(self, rows, order):
-        """The machine on the largest subsample that keeps to the budget."""
+        """The machine on the largest subsample found that keeps to the budget."""
         budget = positive(self.seconds, "seconds")
-        size, kept = min(len(order), max(FIRST_SIZE, len(self.classes_))), None
-        while True:
+        kept = self._train(rows, order[: max(FIRST_SIZE, len(self.classes_))])
+        if kept.timings_["total"] > budget:
+            warnings.warn(
+                f"the smallest subsample, {kept.n_rows_} rows, took {kept.timings_['total']:.3g} s,"
+                f" more than seconds={budget:g}",
+                stacklevel=4,
+            )
+            return kept
+        too_large = len(order) + 1
+        while size := next_size(kept, budget, too_large, len(order)):
             try:
                 machine = self._train(rows, order[:size])
             except MemoryLimitError:
-                if kept is None:
-                    raise
-                return kept
-            took = machine.timings_["total"]
-            if kept is None and took > budget:
-                warnings.warn(
-                    f"the smallest subsample, {size} rows, took {took:.3g} s, more than "
-                    f"seconds={budget:g}",
-                    stacklevel=4,
-                )
-            if kept is not None and took > budget:
-                return kept
-            kept = machine
-            growth = min(LARGEST_STEP, (budget / max(took, 1e-9)) ** (1.0 / EXPONENT))
-            if size == len(order) or growth < SMALLEST_STEP:
-                return kept
-            size = min(len(order), math.ceil(size * growth))
+                too_large = size
+                continue
+            if machine.timings_["total"] > budget:
+                too_large = size
+            else:
+                kept = machine
+        return kept
 
     def predict(self, X):
         """The label of each row, as LIBSVM votes."""
@@ -142,6 +142,21 @@ class LibSVMSubsample(Baseline):
 
     def _held(self):
         return self.machine_._held()
+
+
+def next_size(kept, budget, too_large, n_rows):
+    """How many rows to try after the machine `kept`; None where that is hardly more.
+
+    As many as the budget should allow, at most twice as many; below a size that turned out too
+    large, the geometric mean of the two.
+    """
+    room = AIM * budget / max(kept.timings_["total"], 1e-9)
+    size = math.ceil(kept.n_rows_ * min(LARGEST_STEP, max(1.0, room) ** (1.0 / EXPONENT)))
+    size = min(size, n_rows)
+    if size >= too_large:
+        size = math.isqrt(kept.n_rows_ * too_large)
+    worth_it = size >= SMALLEST_STEP * kept.n_rows_ or kept.n_rows_ < size == n_rows
+    return size if worth_it else None
 
 
 def stratified_order(labels, random_state=0):
