@@ -227,6 +227,7 @@ def test_a_warm_start_from_another_c_is_brought_inside_the_box(loss):
     np.testing.assert_array_equal(given_start, other.dual_variables)  # the caller's stays whole
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_trace_is_what_the_callback_saw():
     F, y = problem()
     seen = []
