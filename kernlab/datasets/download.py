@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from kernlab import paths
 from kernlab.datasets.checksums import is_expected, wrong_checksum
 from kernlab.datasets.errors import DataError
+from kernlab.datasets.progress import wants_progress
 from kernlab.datasets.streams import text_digest
 
 try:
@@ -116,7 +117,7 @@ class ResumingDownloader:
 
     def _receive(self, url):
         import requests
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
 
         have = self.part.stat().st_size if self.part.exists() else 0
         # Only a server that says what version it serves can go on in the middle of the same one.
@@ -138,7 +139,7 @@ class ResumingDownloader:
             label = f"downloading {self.part.stem}"
             bar = tqdm(
                 total=total, initial=have, unit="B", unit_scale=True, desc=label,
-                disable=not self.progress,
+                disable=not (self.progress and wants_progress()),
             )  # fmt: skip
             with bar, self.part.open("ab" if resumed else "wb") as out:
                 for block in response.iter_content(_BLOCK):

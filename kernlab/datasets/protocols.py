@@ -7,6 +7,7 @@ from scipy import sparse
 
 from kernlab.datasets.errors import DataError, DataNotFound
 from kernlab.datasets.loader import generated_sizes
+from kernlab.datasets.progress import with_progress
 from kernlab.datasets.registry import get_entry, get_protocol, protocol_rows
 from kernlab.datasets.rows import read_rows
 from kernlab.datasets.splits import plan_split, split_rows
@@ -39,9 +40,7 @@ def protocol_table(table, *, seed=0, progress=True):
 
     paper, listed = protocol_rows(table)
     if progress:
-        from tqdm.auto import tqdm
-
-        listed = tqdm(listed, desc=f"data sets of {paper}", delay=2, leave=False)
+        listed = with_progress(listed, f"data sets of {paper}")
     measured = [{"row": row, **measured_counts(name, paper, seed)} for name, row in listed]
     return pd.DataFrame(measured, columns=COLUMNS)
 

@@ -13,6 +13,7 @@ import zlib
 from contextlib import contextmanager, nullcontext
 
 from kernlab.datasets.errors import DataError
+from kernlab.datasets.progress import reading_with_progress
 
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
@@ -95,8 +96,4 @@ def _watched(raw, path, progress):
     size = path.stat().st_size
     if not progress or size < _WORTH_A_BAR:
         return nullcontext(raw)
-    from tqdm.auto import tqdm
-
-    return tqdm.wrapattr(
-        raw, "read", total=size, desc=f"reading {path.name}", delay=2, leave=False, miniters=1
-    )
+    return reading_with_progress(raw, f"reading {path.name}", size)

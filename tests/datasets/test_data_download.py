@@ -1,6 +1,5 @@
 """Downloads arrive whole or not at all, and go on where they broke off."""
 
-import hashlib
 import io
 import lzma
 import multiprocessing
@@ -8,8 +7,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import TINY_REGISTRY
 from data_server import Site, serve
+from tiny_registry import TEXT
 from written import TINY, as_svmlight, as_table
 
 from kernlab.datasets import (
@@ -33,8 +32,7 @@ def site(monkeypatch, use_registry):
     monkeypatch.delenv("KERNLAB_OFFLINE")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(download, "_BLOCK", 1)
-    text = TINY_REGISTRY.replace("TINY", hashlib.sha256(TINY.encode()).hexdigest())
-    use_registry(text.replace("http://127.0.0.1:1", made.url))
+    use_registry(TEXT.replace("http://127.0.0.1:1", made.url))
     yield made
     server.shutdown()
     server.server_close()
@@ -223,7 +221,9 @@ def _get(_):
     return list(load_dataset("tiny").X_train.shape)
 
 
-def test_progress_is_shown_where_it_is_wanted(site, capsys):
+@pytest.mark.parametrize("wanted", ["0", "1"])
+def test_progress_is_shown_where_it_is_wanted(site, capsys, monkeypatch, wanted):
+    monkeypatch.setenv("KERNLAB_PROGRESS", wanted)
     site.files = {"/data/tiny": TINY.encode(), "/data/tiny.t": TEST_ROWS.encode()}
     get_dataset("tiny")
-    assert "downloading tiny" in capsys.readouterr().err
+    assert ("downloading tiny" in capsys.readouterr().err) == (wanted == "1")
