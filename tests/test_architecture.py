@@ -26,7 +26,7 @@ ALLOWED = {
     "studies": MATHEMATICS | KNOWLEDGE,
     "plots": MATHEMATICS | KNOWLEDGE | STUDIES,
     "explorers": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots"},
-    "report": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots"},
+    "report": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots", "explorers"},
     "doctor": KNOWLEDGE,
     "cli": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots", "report", "doctor", "explorers"},
 }
