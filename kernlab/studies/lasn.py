@@ -40,8 +40,8 @@ STUDIES = (
         question="Are sizes and gammas those of Table 1, and what is its gamma?",
         counts=("training rows", "features"),
         columns={"gamma": "total variance"},
-        # The rows set aside are drawn at random: so is the last digit of the variance.
-        tolerances={"gamma": Tolerance(relative=0.01)},
+        # The rows set aside are drawn at random, and single rows weigh much in cod-rna.
+        tolerances={"gamma": Tolerance(relative=0.02)},
     ),
     data_table(
         "lasn-t2",

@@ -8,7 +8,7 @@ from kernlab.studies.base import Point, Study
 from kernlab.studies.data_tables import data_table
 
 # Two clouds far apart, and two that overlap: (distance of the centres, C).
-MARGIN_CASES = {"hard": (5.4, 1e6), "soft": (2.5, 0.1), "soft, stricter": (2.5, 10.0)}
+MARGIN_CASES = {"hard": (5.4, 1e3), "soft": (2.5, 0.1), "soft, stricter": (2.5, 10.0)}
 
 
 def _margin_grid(profile):
