@@ -35,15 +35,20 @@ class Outcome:
     missing_data: int  # how many of those not run lacked their data
     notes: list[str]
 
-    def succeeded(self, profile_name):
-        """Whether all was done that the profile asks for.
+    def shortcoming(self, profile_name):
+        """Why not all was done that the profile asks for, or "" if it was.
 
         A point that would pass the profile's cap is not asked for; one without its data is, unless
-        the profile is content with the data at hand. A study with no finished row was not done.
+        the profile is content with the data at hand. A study with no finished row was not done,
+        unless its grid is empty under the profile.
         """
-        lacking = self.missing_data and get_profile(profile_name).needs_all_data
-        finished = (self.table["status"] == OK).any()
-        return bool(finished and not self.failed and not lacking)
+        if self.failed:
+            return f"{len(self.failed)} points failed"
+        if self.missing_data and get_profile(profile_name).needs_all_data:
+            return f"{self.missing_data} points lack their data"
+        if not self.table.empty and not (self.table["status"] == OK).any():
+            return "not one point was run"
+        return ""
 
 
 def run_study(

@@ -5,7 +5,7 @@ import sys
 
 from tqdm import tqdm
 
-_FORMAT = "{desc}: {percentage:3.0f}%|{bar:24}| {elapsed} so far, {remaining} left {postfix}"
+_FORMAT = "{desc}: {percentage:3.0f}%|{bar:24}| {elapsed} so far, {remaining} left{postfix}"
 _LOG_DELAY_SECONDS = 10
 _LOG_INTERVAL_SECONDS = 30
 
@@ -37,7 +37,7 @@ class Progress:
             bar_format=_FORMAT,
             file=sys.stderr,
             disable=not (shown and wants_progress() and weights),
-            leave=False,
+            leave=not live,  # in a log the line stays; it does nothing if it never showed
             delay=0 if live else _LOG_DELAY_SECONDS,
             mininterval=0.1 if live else _LOG_INTERVAL_SECONDS,
         )

@@ -149,14 +149,14 @@ def _how(exitcode):
 
 
 def _reference(study):
-    """What a process needs to find the study's `measure`: the study's id, or the function."""
+    """What a process needs to find the study's `measure`: the function, or the study's id."""
     from kernlab.studies import STUDIES
 
-    if STUDIES.get(study.id) is study:
-        return study.id
     try:
         return pickle.dumps(study.measure)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if STUDIES.get(study.id) is study:
+            return study.id
         raise StudyError(
             f"The function that measures {study.id} cannot be sent to other processes ({error}). "
             "Define it at the top level of a module, or run the study with jobs=1."

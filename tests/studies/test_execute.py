@@ -165,7 +165,7 @@ def test_what_goes_wrong_is_a_row_and_the_others_go_on(tmp_path, jobs):
     if jobs > 1:
         assert "died (killed; perhaps the machine ran out of memory)" in rows.loc["dies", "message"]
     assert len(outcome.failed) == 3 + (jobs > 1)
-    assert not outcome.succeeded("quick")
+    assert outcome.shortcoming("quick")
 
 
 def test_failed_points_are_tried_again(tmp_path, monkeypatch):
@@ -188,11 +188,11 @@ def test_cap_by_prediction(tmp_path):
     table = run_study(study, out=tmp_path)
     assert set(table.message[table.C == 10]) == {"predicted 10000 s, not run"}
     assert (table.status == "not run").all()
-    assert not execute(study, out=tmp_path).succeeded("quick")  # there is not one finished row
+    assert execute(study, out=tmp_path).shortcoming("quick")  # there is not one finished row
     outcome = execute(study, out=tmp_path, cap_seconds=1000)
     assert outcome.table.status[outcome.table.C < 10].eq("ok").all()
     assert len(outcome.not_run) == 8
-    assert outcome.succeeded("quick")
+    assert not outcome.shortcoming("quick")
     assert execute(study, "paper", out=tmp_path).table.status.eq("ok").all()
 
 
@@ -212,8 +212,8 @@ def test_missing_data_is_said_and_nothing_is_downloaded(tmp_path, monkeypatch):
     outcome = execute(study, out=tmp_path)
     assert outcome.table.status.to_list() == ["ok", "not run"]
     assert "kernlab data get far-away" in outcome.table.message[1]
-    assert not outcome.succeeded("quick")
-    assert execute(study, "standard", out=tmp_path).succeeded("standard")
+    assert outcome.shortcoming("quick")
+    assert not execute(study, "standard", out=tmp_path).shortcoming("standard")
 
 
 def test_changed_data_are_computed_again(tmp_path, monkeypatch):
