@@ -1,4 +1,4 @@
-"""The first studies: equivalences hold and can fail, margins are margins, counts are printed ones."""
+"""The first studies: equivalences hold and can fail, margins are margins, counts are right."""
 
 import numpy as np
 import pandas as pd
