@@ -110,12 +110,18 @@ def reproduce(names, profile, jobs, data, out, fresh, only_list):
 @main.command()
 @profile_option
 @out_option
-def report(profile, out):
+@click.option("--gallery", is_flag=True, help="Also renew figures/gallery, which README shows.")
+def report(profile, out, gallery):
     """Build the report page from what has been computed."""
     _use(None, out)
     from kernlab.report import build_report
 
     click.echo(build_report(profile))
+    if gallery:
+        from kernlab.report.gallery import renew_gallery
+
+        for path in renew_gallery(profile):
+            click.echo(path)
 
 
 @main.command()

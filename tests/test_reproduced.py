@@ -39,7 +39,7 @@ def test_every_figure_is_there_as_png_and_svg(id):
 
 
 def test_every_notebook_was_executed():
-    for path in notebook_paths():
+    for path in notebook_paths().values():
         executed = json.loads((FOLDER / "notebooks" / path.name).read_text())
         code = [cell for cell in executed["cells"] if cell["cell_type"] == "code"]
         assert all(cell["execution_count"] for cell in code)
