@@ -1,7 +1,5 @@
 """The machines that the tables on a page were computed on."""
 
-import json
-
 from kernlab.report.numbers import as_size
 from kernlab.studies.provenance import machine
 
@@ -21,23 +19,21 @@ def machines(provenance):
         for run in told.get("runs", []):
             if not isinstance(run.get("machine"), dict):
                 continue
-            key = json.dumps(run["machine"], sort_keys=True)
-            entry = found.setdefault(key, {"machine": run["machine"], "last": "", "studies": set()})
+            # What reads the same is the same machine: processes load libraries in varying order.
+            described = _described(run["machine"])
+            entry = found.setdefault(str(described), {**described, "last": "", "ids": set()})
             entry["last"] = max(entry["last"], str(run.get("finished", "")))
-            entry["studies"].add(study_id)
+            entry["ids"].add(study_id)
     if not found:
-        return [{"lines": _lines(machine()), "versions": _versions(machine()), "studies": 0,
-                 "last": ""}]  # fmt: skip
-    latest_first = sorted(found.values(), key=lambda entry: entry["last"], reverse=True)
+        return [{**_described(machine()), "studies": 0, "last": ""}]
     return [
-        {
-            "lines": _lines(entry["machine"]),
-            "versions": _versions(entry["machine"]),
-            "studies": len(entry["studies"]),
-            "last": entry["last"][:16].replace("T", " "),
-        }
-        for entry in latest_first
+        {**entry, "studies": len(entry["ids"]), "last": entry["last"][:16].replace("T", " ")}
+        for entry in sorted(found.values(), key=lambda entry: entry["last"], reverse=True)
     ]
+
+
+def _described(told):
+    return {"lines": _lines(told), "versions": sorted(told.get("versions", {}).items())}
 
 
 def _lines(told):
@@ -56,15 +52,11 @@ def _lines(told):
 
 
 def _blas(pools):
-    """The linear algebra libraries that are loaded, each once."""
+    """The linear algebra libraries that are loaded, each once and in a fixed order."""
     named = (
         " ".join(str(pool[key]) for key in ("internal_api", "version") if pool.get(key))
         + (f" ({pool['architecture']})" if pool.get("architecture") else "")
         for pool in pools
         if pool.get("user_api") == "blas"
     )
-    return ", ".join(dict.fromkeys(named))
-
-
-def _versions(told):
-    return list(told.get("versions", {}).items())
+    return ", ".join(sorted(set(named)))

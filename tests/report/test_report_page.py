@@ -272,6 +272,15 @@ def test_a_run_on_two_machines_shows_both_the_latest_first(demo):
     ]
 
 
+def test_the_order_in_which_libraries_were_loaded_makes_no_other_machine(demo):
+    path = demo / "quick" / "tables" / "lasn-t4.provenance.json"
+    told = json.loads(path.read_text("utf-8"))
+    told["runs"][0]["machine"]["blas"].reverse()
+    path.write_text(json.dumps(told))
+    parsed = Page(build_report("quick", demo).read_text("utf-8"))
+    assert len([e for e in parsed.all("h3") if "last run" in e["text"]]) == 1
+
+
 def test_an_unknown_profile_is_refused(tmp_path):
     with pytest.raises(Exception, match="no profile called 'fast'"):
         build_report("fast", tmp_path)
