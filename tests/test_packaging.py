@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -132,3 +133,50 @@ sys.exit(not ok)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "scikit-sparse is not installed" in done.stdout
     assert "SuperLU" in done.stdout
+
+
+@pytest.fixture
+def read_only(tmp_path):
+    """A function that makes a folder read-only for a command, even where the user is root."""
+
+    def wrap(folder, command):
+        if os.geteuid() != 0:
+            folder.chmod(0o555)
+            return command
+        if not shutil.which("unshare"):
+            pytest.skip("root writes everywhere, and there is no unshare to mount read-only")
+        script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, str(folder), *command]
+
+    return wrap
+
+
+@pytest.mark.installation
+def test_a_read_only_data_folder_serves(installation, read_only, tmp_path):
+    """Real data on a share that cannot be written: nothing is put beside the files."""
+    data = tmp_path / "Daten, nur lesbar"
+    shutil.copytree(installation / "kernlab" / "_data", data)
+    code = """
+import os, pathlib
+from kernlab import load_dataset
+folder = pathlib.Path(os.environ["KERNLAB_DATA"])
+try:
+    (folder / "x").write_text("")
+except OSError:
+    print(len(load_dataset("magic").y_train), len(load_dataset("magic").y_train))
+"""
+    command = read_only(data, [sys.executable, "-P", "-c", code])
+    environment = {"KERNLAB_DATA": str(data), "KERNLAB_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        command,
+        cwd=installation,
+        env=os.environ | environment | {"PYTHONPATH": str(installation)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    if "unshare" in done.stderr:
+        pytest.skip(f"no mounts of our own here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["14265", "14265"]
+    assert not list(data.glob("*.npz"))
