@@ -9,7 +9,15 @@ import kernlab
 from kernlab import paths
 
 PACKAGE = Path(kernlab.__file__).parent
-FOUNDATION = {"bandwidth", "compiled", "memory", "parallel", "paths", "rowproducts"}
+FOUNDATION = {
+    "bandwidth",
+    "compiled",
+    "memory",
+    "parallel",
+    "paths",
+    "rowproducts",
+    "wendland",
+}
 MATHEMATICS = {"kernels", "approximations", "solvers", "estimators", "baselines"}
 KNOWLEDGE = {"datasets", "published"}
 STUDIES = {"studies"}
