@@ -1,14 +1,13 @@
 """Executing notebooks without a front end: with papermill, by this very Python, from anywhere."""
 
 import functools
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 from kernlab.paths import output_dir
@@ -23,6 +22,7 @@ from kernlab.report.notebook_files import (
     tagged,
 )
 from kernlab.report.notebook_html import write_html
+from kernlab.studies.processes import Died, ProcessPool
 from kernlab.studies.profiles import get_profile
 from kernlab.studies.progress import Progress
 from kernlab.studies.registry import unknown
@@ -73,19 +73,30 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
 
 
 def _outcomes(paths, profile, out, jobs):
+    # papermill changes the working directory of its process, so threads would not do.
     if jobs == 1 or len(paths) < 2:
         for path in paths:
             yield _outcome(path, profile, out)
         return
-    # papermill changes the working directory of its process, so threads would not do.
-    with ProcessPoolExecutor(min(jobs, len(paths)), mp_context=get_context("spawn")) as pool:
-        try:
-            pending = [pool.submit(_outcome, path, profile, out) for path in paths]
-            for future in as_completed(pending):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    calls = [(path, profile, out) for path in paths]
+    with (
+        ProcessPool(min(jobs, len(paths))) as pool,
+        closing(pool.run(_outcome_here, calls)) as done,
+    ):
+        for number, outcome in done:
+            if isinstance(outcome, Died):
+                outcome = NotebookOutcome(
+                    paths[number].stem,
+                    0.0,
+                    error=f"{paths[number].stem}: its process died ({outcome.how})",
+                )
+            yield outcome
+
+
+def _outcome_here(path, profile, out):
+    """In a process of its own: when that is ended, the kernel must be shut down."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return _outcome(path, profile, out)
 
 
 def _outcome(path, profile, out):
@@ -96,8 +107,11 @@ def _outcome(path, profile, out):
         target = copy.with_suffix(".ipynb")
         nb = execute_notebook(path, target, {"PROFILE": profile}, out=out)
         write_html(nb, copy)
-    except (NotebookError, OSError) as error:
+    except NotebookError as error:
         return NotebookOutcome(path.stem, time.perf_counter() - started, error=str(error))
+    except Exception as error:  # of papermill, nbconvert or the disk
+        text = f"{path.stem}: {type(error).__name__}: {error}"
+        return NotebookOutcome(path.stem, time.perf_counter() - started, error=text)
     seconds = time.perf_counter() - started
     cap = get_profile(profile).notebook_cap_seconds
     too_long = cap is not None and seconds > cap

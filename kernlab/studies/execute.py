@@ -167,6 +167,6 @@ def _measured(study, plan, jobs, pools):
         with WorkerPools(jobs) as own_pools:
             yield from _measured(study, plan, jobs, own_pools)
     else:
-        with closing(pools.for_study(study).run(study, tasks)) as finished:
+        with closing(pools.measure(study, tasks)) as finished:
             for number, record in finished:
                 yield plan.todo[number], record

@@ -51,10 +51,7 @@ class InThisProcess:
     def __exit__(self, *_):
         pass
 
-    def for_study(self, study):
-        return self
-
-    def run(self, study, tasks):
+    def measure(self, study, tasks):
         for number, (point, seed) in enumerate(tasks):
             yield number, measure_point(study.measure, point, seed, threads=1)
 
