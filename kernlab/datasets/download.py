@@ -53,14 +53,14 @@ def fetch(file, *, progress=True):
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _one_at_a_time(folder):
-            if not target.is_file():
-                _fetch_to(target, file, progress)
+            _fetch_to(target, file, progress)
     except OSError as error:
         raise DataError(f"{file.name} could not be downloaded: {error}") from error
     return target
 
 
 def _fetch_to(target, file, progress):
+    """Have the file in place; pooch leaves alone what another process has downloaded meanwhile."""
     import pooch
 
     pooch.get_logger().setLevel("WARNING")

@@ -110,6 +110,28 @@ def test_without_a_version_nothing_is_pieced_together(site, downloads):
     assert (downloads / "tiny").read_text() == TINY
 
 
+def test_an_answer_that_ends_in_silence_is_no_file(site, downloads, monkeypatch):
+    """Some versions of the libraries below do not notice; the announced length is what counts."""
+    import requests
+
+    class Short(requests.Response):
+        def iter_content(self, *_, **__):
+            yield TINY.encode()[:7]
+
+        def close(self):
+            pass
+
+    def answer(*_, **__):
+        response = Short()
+        response.status_code = 200
+        response.headers["Content-Length"] = str(len(TINY))
+        return response
+
+    monkeypatch.setattr(requests, "get", answer)
+    with pytest.raises(DataError, match=f"7 of {len(TINY)} bytes were received"):
+        get_dataset("tiny", progress=False)
+
+
 def test_a_file_that_changed_meanwhile_is_fetched_whole(site, downloads):
     site.files = {"/data/tiny": b"an older file, longer", "/data/tiny.t": TEST_ROWS.encode()}
     site.break_after = [7, 0, 0]

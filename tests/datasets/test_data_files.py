@@ -72,6 +72,13 @@ def test_other_files_may_hold_the_same_rows(folder):
     assert load_dataset("halves").X_train[0, 0] == 9
 
 
+def test_a_paper_may_use_the_first_columns_only(folder):
+    write(folder, "whole", "".join(f"{i % 2} 1:{i + 1} 2:{-i - 1}\n" for i in range(8)))
+    data = load_dataset("halves", paper="tiny-paper")
+    assert data.X_train.shape[1] == data.X_test.shape[1] == data.info["features"] == 1
+    assert data.X_train.min() > 0
+
+
 def test_missing_files_are_named_with_place_and_command(folder, tmp_path):
     write(folder, "tiny.t", TEST_ROWS)
     assert not dataset_available("tiny")

@@ -128,6 +128,13 @@ def test_comments_and_other_line_ends_are_understood(tmp_path):
     assert parsed.X.tolist() == [[2, 0], [0, 3]]
 
 
+def test_written_zeros_take_no_room(tmp_path):
+    path = write(tmp_path, "t", "1 1:0 2:3\n-1 2:0\n")
+    parsed = parse(path, Layout(), features=2, keep_sparse=True)
+    assert parsed.X.nnz == 1
+    assert parsed.X.toarray().tolist() == [[0, 3], [0, 0]]
+
+
 SVM = Layout()
 CSV = Layout("csv")
 GAPS = Layout("csv", missing="?")

@@ -102,6 +102,7 @@ site_without_test = "first rows"
 [papers.tiny-paper.sets]
 tiny = { row = "tiny", split = "printed", train_rows = 3 }
 sorted = { row = "sorted", split = "printed", train_rows = 4, test_rows = 2 }
+halves = { split = "shuffled", columns = 1 }
 unsampled = { row = "unsampled", split = "site" }
 onesided = { row = "onesided", split = "printed", train_rows = 4, test_rows = 2 }
 """.replace("TINY", hashlib.sha256(TINY.encode()).hexdigest())
