@@ -6,7 +6,7 @@ import importlib
 import nbformat
 import pandas as pd
 import pytest
-from conftest import make_notebook
+from tiny_notebooks import make_notebook
 
 from kernlab.report import comparison, notebook
 from kernlab.report.notebook_files import FIGURE_KEY, NotebookError

@@ -2,8 +2,8 @@
 
 import nbformat
 import pytest
-from conftest import BODY, PARAMETERS, make_notebook
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from tiny_notebooks import BODY, PARAMETERS, make_notebook
 
 from kernlab.report import notebook_rules, traces
 from kernlab.report.notebook_files import FIGURE_KEY, WIDGET_VIEW

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import BODY, HERE
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+from tiny_notebooks import BODY, HERE
 
 from kernlab.report.notebook_files import WIDGET_VIEW, NotebookError
 from kernlab.report.notebook_rules import check_notebook

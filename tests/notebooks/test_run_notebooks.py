@@ -8,7 +8,7 @@ import sys
 import nbformat
 import numpy as np
 import pytest
-from conftest import BODY, PARAMETERS
+from tiny_notebooks import BODY, PARAMETERS
 
 from kernlab.report.notebook_files import WIDGET_VIEW, NotebookError
 from kernlab.report.notebook_html import readable_anywhere, with_mathml
