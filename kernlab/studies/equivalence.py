@@ -13,6 +13,7 @@ from kernlab.baselines import LibSVM
 from kernlab.datasets import load_dataset
 from kernlab.kernels import resolve_gamma
 from kernlab.solvers import certify_dual
+from kernlab.studies.base import Point
 
 FACTORS = ("Cholesky", "eigenvectors", "square root")
 QUICK = ("two-moons", "breast-cancer", "magic")
@@ -20,8 +21,10 @@ STANDARD = (*QUICK, "heart_scale", "svmguide1", "a1a", "w1a")
 MAX_ROWS = 1000
 
 
-def datasets(profile):
-    return QUICK if profile == "quick" else STANDARD
+def grid(method, profile):
+    """Every data set with every factor."""
+    names = QUICK if profile == "quick" else STANDARD
+    return [Point.make(name, method, variant=kind) for name in names for kind in FACTORS]
 
 
 def two_class_rows(name, seed):

@@ -1,17 +1,11 @@
 """Studies of the LASN paper (Jiang and Li 2020)."""
 
+from functools import partial
+
 from kernlab.solvers.newton import solve_newton
 from kernlab.studies import equivalence
-from kernlab.studies.base import Point, Study, Tolerance
+from kernlab.studies.base import Study, Tolerance
 from kernlab.studies.data_tables import data_table
-
-
-def _thm1_grid(profile):
-    return [
-        Point.make(name, "Newton on a factor", variant=kind)
-        for name in equivalence.datasets(profile)
-        for kind in equivalence.FACTORS
-    ]
 
 
 def _newton(F, y, C):
@@ -30,7 +24,7 @@ STUDIES = (
         paper="lasn",
         title="Theorem 1: the same with the squared hinge",
         question="Does a linear SVM with squared hinge on a factor of K decide as the kernel SVM?",
-        grid=_thm1_grid,
+        grid=partial(equivalence.grid, "Newton on a factor"),
         measure=_thm1,
         key_figures=equivalence.key_figures,
     ),

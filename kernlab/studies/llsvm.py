@@ -1,18 +1,12 @@
 """Studies of the LLSVM paper (Zhang, Lan, Wang and Moerchen 2012)."""
 
+from functools import partial
+
 from sklearn.svm import SVC
 
 from kernlab.studies import equivalence
-from kernlab.studies.base import Point, Study
+from kernlab.studies.base import Study
 from kernlab.studies.data_tables import data_table
-
-
-def _prop1_grid(profile):
-    return [
-        Point.make(name, "linear SVM on a factor", variant=kind)
-        for name in equivalence.datasets(profile)
-        for kind in equivalence.FACTORS
-    ]
 
 
 def _linear_libsvm(F, y, C):
@@ -34,7 +28,7 @@ STUDIES = (
         paper="llsvm",
         title="Proposition 1: a kernel machine is a linear machine on any factor",
         question="Does a linear SVM on F decide as the kernel SVM does, for any F with F F^T = K?",
-        grid=_prop1_grid,
+        grid=partial(equivalence.grid, "linear SVM on a factor"),
         measure=_prop1,
         key_figures=equivalence.key_figures,
     ),

@@ -10,18 +10,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab import paths
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 NOTEBOOK = "00_start_here.ipynb"
 TOKEN = "a-token-for-this-test"
 MINUTE = 60_000  # milliseconds

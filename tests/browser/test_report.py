@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab.paths import project_root
 from kernlab.report import build_report
@@ -12,15 +13,6 @@ from kernlab.report import build_report
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 import report_demo
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 pytestmark = [
