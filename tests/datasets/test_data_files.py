@@ -182,6 +182,20 @@ def test_images_and_labels_belong_together(folder):
         load_dataset("pictures")
 
 
+@pytest.mark.parametrize(("label", "other"), [(1, 2), (2, 1)])
+def test_a_file_with_two_labels_is_understood_by_its_counts(folder, label, other):
+    labels = [label, other, other, label, other, other]
+    text = "".join(f"{y} 1:{i + 1}\n" for i, y in enumerate(labels))
+    write(folder, "two-labels", text)
+    data = load_dataset("counted", split="shuffled", paper="tiny-paper")
+    X, y = np.concatenate([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
+    assert sorted(X[y == 1, 0]) == [1, 4]
+    assert set(y) == {-1, 1}
+    write(folder, "two-labels", text.replace(f"{label} 1:4", f"{other} 1:4"))
+    with pytest.raises(DataError, match="no class of counted has 2 rows"):
+        load_dataset("counted", split="shuffled")
+
+
 def test_labels_that_do_not_match_their_images(folder, use_registry):
     use_registry(
         'origins = {}\npapers = {}\n[sets.loose]\ntitle = "x"\nfeatures = 4\nclasses = [0, 1, 2]\n'

@@ -52,6 +52,15 @@ title = "Pictures, 0 against the rest"
 base = "pictures"
 binarise = [0]
 
+[sets.counted]
+title = "Pictures, 0 against the rest, known by its count"
+base = "pictures"
+binarise = [0]
+positive_rows = 2
+[[sets.counted.alternatives]]
+classes = [1, 2]
+train = [{ name = "two-labels", rows = 6 }]
+
 [sets.unsampled]
 title = "A test file that may be missing"
 origin = "site"
