@@ -64,9 +64,10 @@ def run(study_id, *, jobs=1):
     if session.profile != "quick":
         for note in outcome.notes:
             display(Markdown(f"*{note}*"))
-    for title, texts in (("failed", outcome.failed), ("not run", outcome.not_run)):
-        if texts:
-            print(f"{study.id}: {_count(texts, 'point')} {title}, the first: {texts[0]}")
+    for text in outcome.failed[:1]:
+        print(f"{study.id}: {_count(outcome.failed, 'point')} failed, the first: {text}")
+    if outcome.not_run:
+        print(f"{study.id}: {_count(outcome.not_run, 'point')} not run; the table says why")
     return outcome.table
 
 

@@ -6,7 +6,7 @@ takes for the command line, the tests, the figures and the report to know them.
 
 from kernlab.studies import bench, fpc, hss, lasn, llsvm, sparse
 from kernlab.studies.base import NotRun, Point, Study, StudyError, Tolerance, UnknownStudy
-from kernlab.studies.execute import Outcome, StudyWarning, execute, results, run_study
+from kernlab.studies.engine import Outcome, StudyWarning, execute, results, run_study
 from kernlab.studies.profiles import PROFILES, Profile, get_profile
 from kernlab.studies.registry import collect, get_study
 from kernlab.studies.seeds import derive_seed, point_seed, split_seed
