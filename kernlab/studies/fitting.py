@@ -1,0 +1,55 @@
+"""One estimator fitted to one data set, as the columns of a tidy row that all studies share."""
+
+import time
+
+import numpy as np
+
+
+def fitted_row(model, data, *, train_accuracy=False):
+    """Fit, predict, and say what it cost and how good it is.
+
+    Seconds of fitting are split as the estimator splits them (`timings_`); predicting is timed on
+    the test rows. Accuracies are of the test rows, of the validation rows where the split has them,
+    and of the training rows where they are asked for.
+    """
+    began = time.perf_counter()
+    model.fit(data.X_train, data.y_train)
+    fitted = time.perf_counter()
+    row = {
+        "n_train": data.X_train.shape[0],
+        "n_features": data.X_train.shape[1],
+        "fit_seconds": fitted - began,
+        "approximate_seconds": model.timings_.get("approximate"),
+        "solve_seconds": model.timings_.get("solve"),
+        "n_iter": int(np.max(getattr(model, "n_iter_", 1))),
+    }
+    if data.y_test is not None and len(data.y_test):
+        began = time.perf_counter()
+        predicted = model.predict(data.X_test)
+        row["predict_seconds"] = time.perf_counter() - began
+        row["test_accuracy"] = accuracy(predicted, data.y_test)
+    if data.y_valid is not None:
+        row["cv_accuracy"] = accuracy(model.predict(data.X_valid), data.y_valid)
+    if train_accuracy:
+        row["train_accuracy"] = accuracy(model.predict(data.X_train), data.y_train)
+    result = getattr(model, "result_", None)
+    if result is not None:
+        row |= {"objective": result.objective, "gap": result.relative_gap}
+        row["kkt_residual"] = result.kkt_residual
+    return row
+
+
+def accuracy(predicted, labels):
+    """The share of labels that were predicted."""
+    return float(np.mean(predicted == labels))
+
+
+def warm_up(model, data, rows=200):
+    """Fit a copy on a few rows, so that compiling is not part of any time."""
+    from sklearn.base import clone
+
+    some = np.concatenate(
+        [np.flatnonzero(data.y_train == label)[:rows] for label in np.unique(data.y_train)]
+    )
+    small = clone(model).fit(data.X_train[some], data.y_train[some])
+    small.predict(data.X_train[some])
