@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+# No test may try a download because a data set happens to be absent.
+os.environ.setdefault("KERNLAB_OFFLINE", "1")
+
 
 @pytest.fixture(scope="session")
 def real_data():

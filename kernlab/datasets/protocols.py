@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
+from kernlab.bandwidth import total_variance
 from kernlab.datasets.errors import DataError, DataNotFound
 from kernlab.datasets.loader import generated_sizes
 from kernlab.datasets.progress import with_progress
@@ -85,11 +85,3 @@ def measured_counts(name, paper, seed=0):
         found |= {"status": "partly missing", "message": entry.test_optional}
         found |= {"rows": np.nan, "test rows": np.nan, "positive test rows": np.nan}
     return found
-
-
-def total_variance(X):
-    """Mean squared distance of the rows to their mean: the divisor in LASN's Table 1."""
-    if not sparse.issparse(X):
-        return float(np.var(X, axis=0).sum())
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    return float(X.multiply(X).sum() / X.shape[0] - mean @ mean)
