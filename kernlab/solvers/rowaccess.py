@@ -3,7 +3,7 @@
 import scipy.sparse as sp
 from numba.extending import overload
 
-from kernlab.compiled import njit
+from kernlab.compiled import REORDERED_SUMS, njit
 
 
 def stored_rows(F):
@@ -72,5 +72,5 @@ def _compile_add(rows, i, step, w):
     return sparse
 
 
-dot = njit(dot)
-add = njit(add)
+dot = njit(dot, fastmath=REORDERED_SUMS)
+add = njit(add, fastmath=REORDERED_SUMS)
