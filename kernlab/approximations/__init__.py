@@ -2,11 +2,13 @@
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.exact import ExactKernel
+from kernlab.approximations.nystrom import Nystrom
 
-__all__ = ["APPROXIMATIONS", "Approximation", "ExactKernel", "get_approximation"]
+__all__ = ["APPROXIMATIONS", "Approximation", "ExactKernel", "Nystrom", "get_approximation"]
 
 APPROXIMATIONS = {
     "exact": ExactKernel,
+    "nystrom": Nystrom,
 }
 
 

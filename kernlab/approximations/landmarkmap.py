@@ -1,0 +1,89 @@
+"""From kernel values at the landmarks to features: F = K_rl M with M M^T = K_ll^+.
+
+A map is linear, so weights w of the features are weights M w of the kernel values (`fold`), and
+gradients come back through M^T (`unfold`): whoever needs scores and gradients only never has to
+form the features.
+"""
+
+import numpy as np
+import scipy.linalg as la
+
+
+class CholeskyMap:
+    """M = L^-T, K_ll = L L^T: triangular, so the first features need the first landmarks only."""
+
+    def __init__(self, lower):
+        self.lower = np.asfortranarray(lower)
+        self.n_landmarks = self.n_features = len(lower)
+        self.nbytes = self.lower.nbytes
+        self._single = None
+
+    def apply(self, values):
+        """The features of rows of kernel values, which are overwritten."""
+        solve = la.blas.get_blas_funcs("trsm", (values,))
+        # L F^T = K_lr; a row-ordered array is its transpose's column-ordered one, as BLAS wants it.
+        return solve(1.0, self._in(values.dtype), values.T, lower=1, overwrite_b=1).T
+
+    def _in(self, dtype):
+        if dtype == np.float64:
+            return self.lower
+        if self._single is None:
+            self._single = self.lower.astype(np.float32, order="F")
+        return self._single
+
+    def fold(self, weights):
+        return la.solve_triangular(self.lower, weights, lower=True, trans="T", check_finite=False)
+
+    def unfold(self, gradient):
+        return la.solve_triangular(self.lower, gradient, lower=True, check_finite=False)
+
+    def leading(self, n_features):
+        return CholeskyMap(self.lower[:n_features, :n_features])
+
+
+class SpectralMap:
+    """M = V S^-1/2, from the spectral decomposition K_ll = V S V^T."""
+
+    def __init__(self, matrix):
+        self.matrix = np.ascontiguousarray(matrix)
+        self.n_landmarks, self.n_features = matrix.shape
+        self.nbytes = self.matrix.nbytes
+
+    def apply(self, values):
+        return values @ self.matrix.astype(values.dtype, copy=False)
+
+    def fold(self, weights):
+        return self.matrix @ weights
+
+    def unfold(self, gradient):
+        return self.matrix.T @ gradient
+
+
+def cholesky_map(K, floor):
+    """The landmarks that add more than `floor` to those before them, in order, and their map.
+
+    None where K has negative eigenvalues.
+    """
+    lower, pivots, rank, _ = la.lapack.dpstrf(K, lower=1, tol=floor)
+    order = pivots - 1
+    lower = np.tril(lower)[:, :rank]
+    left = K[np.ix_(order[rank:], order[rank:])] - lower[rank:] @ lower[rank:].T
+    # What is left of a definite matrix has entries no larger than its diagonal.
+    if rank == 0 or np.abs(left).max(initial=0.0) > 10 * floor:
+        return None
+    return order[:rank], CholeskyMap(lower[:rank])
+
+
+def spectral_map(K, floor, *, replace):
+    """The map with eigenvalues below `floor` replaced by it (LLSVM) or left out (LASN).
+
+    Also the number of eigenvalues above. None where K has negative eigenvalues.
+    """
+    values, vectors = la.eigh(K)
+    above = int(np.sum(values >= floor))
+    if above == 0 or values[0] < -10 * floor:
+        return None
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if replace:
+        return above, SpectralMap(vectors / np.sqrt(np.maximum(values, floor)))
+    return above, SpectralMap(vectors[:, :above] / np.sqrt(values[:above]))

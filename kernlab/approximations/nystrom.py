@@ -1,0 +1,247 @@
+"""The Nystrom approximation: features from the kernel between the data and k landmarks.
+
+    K~ = K_rl K_ll^+ K_lr = F F^T,     F = K_rl M,     M M^T = K_ll^+
+
+(LLSVM eq. 13 and 14, LASN eq. 16). Any such M gives the same K~, so the same classifier; they
+differ in what they cost and in what becomes of directions in which the landmarks repeat each
+other:
+
+- "cholesky": M = L^-T from a Cholesky factor with pivoting, K_ll = L L^T. The cheapest, and
+  nested: the first j features are those of the first j landmarks. It stops when the landmarks left
+  add less than `floor`, and leaves them out.
+- "eigen-drop": M = V S^-1/2 from the spectral decomposition without eigenvalues below `floor`
+  (LASN).
+- "eigen-replace": the same with those eigenvalues replaced by `floor` (LLSVM).
+"""
+
+import time
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from kernlab.approximations.base import Approximation
+from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
+from kernlab.approximations.landmarks import MAX_ROWS, choose_landmarks
+from kernlab.memory import require_memory
+from kernlab.parallel import row_blocks
+
+FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
+BLOCK_BYTES = 2**26  # kernel values held at a time
+
+
+class Nystrom(Approximation):
+    """Features F with F F^T near K, from k landmarks.
+
+    Parameters: the kernel's (see `make_kernel`); `n_landmarks` (a number, or "sqrt" of the rows)
+    and `landmarks` (a rule of `LANDMARKS`, or an array of points); `factor` (see the module);
+    `floor`, what counts as nothing, relative to the mean diagonal of K_ll (for the Gaussian kernel
+    that is 1, as in the papers); `dtype` of the features (None: that of X; float32 halves time and
+    memory; kernel values and the map are computed in the precision of X); `landmark_params`,
+    further arguments of `choose_landmarks`.
+
+    Fitted: `landmarks_`, `map_` (M), `rank_` (the number of features),
+    `effective_rank_` (directions of K_ll above `floor`), `kernel_`, `nbytes`, `timings_`.
+    """
+
+    capabilities = ("features",)
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        n_landmarks="sqrt",
+        landmarks="kmeans",
+        factor="cholesky",
+        floor=1e-6,
+        dtype=None,
+        landmark_params=None,
+        random_state=None,
+        max_memory=None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.factor = factor
+        self.floor = floor
+        self.dtype = dtype
+        self.landmark_params = landmark_params
+        self.random_state = random_state
+        self.max_memory = max_memory
+
+    def _fit(self, X):
+        if self.factor not in FACTORS:
+            raise ValueError(f"factor={self.factor!r} is not one of {', '.join(FACTORS)}")
+        began = time.perf_counter()
+        chosen = choose_landmarks(
+            X,
+            self.n_landmarks,
+            self.landmarks,
+            kernel=self.kernel_,
+            random_state=self.random_state,
+            **{"max_rows": MAX_ROWS} | dict(self.landmark_params or {}),
+        )
+        self.timings_["landmarks"] = time.perf_counter() - began
+        self._fit_map(chosen)
+        self.timings_["map"] = time.perf_counter() - began - self.timings_["landmarks"]
+
+    def _fit_map(self, landmarks):
+        k = landmarks.shape[0]
+        require_memory(
+            3 * 8 * k * k,
+            self.max_memory,
+            what=f"the map of {k:,} landmarks",
+            arithmetic=f"3 x {k:,}^2 x 8 bytes",
+            way_out="Allow more with max_memory, or take fewer landmarks.",
+        )
+        K = self.kernel_(landmarks.astype(np.float64, copy=False))
+        if not np.all(np.isfinite(K)):
+            raise ValueError("the kernel of the landmarks holds values that are not finite")
+        floor = self.floor * max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
+        if self.factor == "cholesky":
+            found = cholesky_map(K, floor)
+        else:
+            found = spectral_map(K, floor, replace=self.factor == "eigen-replace")
+        if found is None:
+            self._refuse(K)
+        kept, self.map_ = found
+        if self.factor == "cholesky":
+            landmarks, kept = landmarks[kept], len(kept)
+        self.landmarks_, self.effective_rank_ = landmarks, kept
+
+    def _refuse(self, K):
+        smallest, largest = la.eigvalsh(K)[[0, -1]]
+        raise ValueError(
+            f"the {type(self.kernel_).__name__} kernel matrix of the landmarks is not positive "
+            f"semidefinite (eigenvalues from {smallest:.3g} to {largest:.3g}), so no features give "
+            "it: choose other kernel parameters, a positive definite kernel, or "
+            "approximation='reduced', which needs none"
+        )
+
+    @property
+    def rank_(self):
+        return self.map_.n_features
+
+    @property
+    def nbytes(self):
+        return _held(self.landmarks_) + self.map_.nbytes
+
+    # ------------------------------------------------------------------------- features
+    def fit_transform(self, X, y=None):
+        return self.fit(X).transform(X)
+
+    def transform(self, X):
+        """The features of X, computed in blocks of rows."""
+        X = self._validated(X)
+        began = time.perf_counter()
+        dtype = np.dtype(X.dtype if self.dtype is None else self.dtype)
+        features = self._room_for(X.shape[0], self.rank_, dtype, "features")
+        for rows in self._blocks(X.shape[0]):
+            features[rows] = self.map_.apply(self._values(X[rows], dtype))
+        self.timings_["features"] = time.perf_counter() - began
+        return features
+
+    def kernel_values(self, X):
+        """K(X, landmarks), to which `map_` belongs: the features are `map_.apply` of its rows."""
+        X = self._validated(X)
+        began = time.perf_counter()
+        dtype = np.dtype(X.dtype if self.dtype is None else self.dtype)
+        values = self._room_for(X.shape[0], self.map_.n_landmarks, dtype, "kernel values")
+        for rows in self._blocks(X.shape[0]):
+            values[rows] = self._values(X[rows], dtype)
+        self.timings_["features"] = time.perf_counter() - began
+        return values
+
+    def _values(self, X, dtype):
+        return self.kernel_(X, self.landmarks_).astype(dtype, copy=False)
+
+    def _blocks(self, n_rows):
+        return row_blocks(n_rows, max(1024, BLOCK_BYTES // (8 * self.map_.n_landmarks)))
+
+    def _room_for(self, n_rows, n_columns, dtype, what):
+        require_memory(
+            dtype.itemsize * n_rows * n_columns + BLOCK_BYTES,
+            self.max_memory,
+            what=f"the {n_columns:,} {what} of {n_rows:,} rows",
+            arithmetic=f"{n_rows:,} x {n_columns:,} x {dtype.itemsize} bytes",
+            way_out="Allow more with max_memory, take dtype=float32 or fewer landmarks, or let "
+            "solver='sbm' read the features in blocks.",
+        )
+        return np.empty((n_rows, n_columns), dtype=dtype)
+
+    def expansion(self, coefficients):
+        return self.landmarks_, self.map_.fold(np.asarray(coefficients, dtype=np.float64))
+
+    def leading(self, n_landmarks):
+        """The approximation on the first landmarks only, which needs no new factor.
+
+        Its features are the first columns of these. Only the Cholesky factor is nested so.
+        """
+        if self.factor != "cholesky":
+            raise ValueError(f"factor={self.factor!r} is not nested; factor='cholesky' is")
+        if not 1 <= n_landmarks <= self.rank_:
+            raise ValueError(f"n_landmarks must lie in 1..{self.rank_}, not {n_landmarks}")
+        part = copy(self)
+        part.landmarks_ = self.landmarks_[:n_landmarks]
+        part.map_ = self.map_.leading(n_landmarks)
+        part.effective_rank_ = n_landmarks
+        return part
+
+    # ---------------------------------------------------------------------------- error
+    def point_errors(self, X):
+        """How far each point's image is from the span of the landmarks, relative to its length.
+
+        sqrt(1 - |phi(x)|^2 / k(x, x)): 0 where the landmarks explain a point, 1 where they do not.
+        """
+        X = self._validated(X)
+        diagonal = np.maximum(np.asarray(self.kernel_.diag(X), np.float64), np.finfo(float).tiny)
+        return np.sqrt(np.clip(1.0 - self._squared_norms(X) / diagonal, 0.0, 1.0))
+
+    def error(self, X, n_sampled=1000, random_state=0):
+        """How far F F^T is from K on the rows of X: a bound, and a sample (`NystromError`)."""
+        X = self._validated(X)
+        diagonal = np.asarray(self.kernel_.diag(X), np.float64)
+        left = np.maximum(diagonal - self._squared_norms(X), 0.0)
+        generator = np.random.default_rng([random_state, 1])  # not the one that drew landmarks
+        sample = np.sort(generator.choice(X.shape[0], min(n_sampled, X.shape[0]), replace=False))
+        K = self.kernel_(X[sample]).astype(np.float64)
+        F = self.transform(X[sample]).astype(np.float64)
+        return NystromError(
+            trace=float(left.sum()),
+            relative_trace=float(left.sum() / max(diagonal.sum(), np.finfo(float).tiny)),
+            sampled=float(la.norm(K - F @ F.T) / max(la.norm(K), np.finfo(float).tiny)),
+            n_sampled=len(sample),
+        )
+
+    def _squared_norms(self, X):
+        norms = np.empty(X.shape[0])
+        for rows in self._blocks(X.shape[0]):
+            F = self.transform(X[rows])
+            norms[rows] = np.einsum("ij,ij->i", F, F, dtype=np.float64)
+        return norms
+
+
+@dataclass(frozen=True)
+class NystromError:
+    """`trace` = trace(K - F F^T), which bounds the spectral and the Frobenius error;
+    `relative_trace` its share of trace(K); `sampled` the relative Frobenius error on a random
+    block of `n_sampled` rows and columns."""
+
+    trace: float
+    relative_trace: float
+    sampled: float
+    n_sampled: int
+
+
+def _held(points):
+    if sp.issparse(points):
+        return points.data.nbytes + points.indices.nbytes + points.indptr.nbytes
+    return points.nbytes
