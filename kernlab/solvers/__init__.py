@@ -10,6 +10,7 @@ from functools import partial
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.coordinate import solve_dcd
 from kernlab.solvers.liblinear import solve_liblinear
+from kernlab.solvers.newton import solve_newton
 from kernlab.solvers.result import SolverResult, summarise
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "get_solver",
     "solve_dcd",
     "solve_liblinear",
+    "solve_newton",
     "summarise",
 ]
 
@@ -61,6 +63,15 @@ BOTH = ("hinge", "squared_hinge")
 SOLVERS = {
     spec.name: spec
     for spec in (
+        SolverSpec(
+            "newton",
+            solve_newton,
+            "features",
+            ("squared_hinge",),
+            ("free", "penalised", "none"),
+            "semismooth Newton method",
+            takes_seed=True,
+        ),
         SolverSpec(
             "dcd",
             solve_dcd,

@@ -1,0 +1,186 @@
+"""The rows of features as a solver sees them: passes over them, fused and on all cores.
+
+Whatever the features are stored in (single precision, say), sums are taken in double precision. A
+pass computes each row's score and, while the row is in the processor's cache, adds the row to the
+gradient: the features travel from memory once.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
+
+from kernlab.compiled import njit
+from kernlab.parallel import for_each_block, row_blocks, thread_count
+from kernlab.solvers.rowaccess import add, dot, stored_rows
+
+VALUES_PER_THREAD = 2**18  # below this, starting a thread costs more than it brings
+GRAM_BYTES = 2**23
+
+
+class FeatureRows:
+    """Features F, dense or CSR, one row per point."""
+
+    def __init__(self, F):
+        if sp.issparse(F):
+            self.F = sp.csr_matrix(F)
+        else:
+            self.F = np.ascontiguousarray(F)
+            if self.F.ndim != 2:
+                raise ValueError(f"features must be a matrix, not an array of {self.F.ndim} axes")
+        if self.F.dtype not in (np.float32, np.float64):
+            self.F = self.F.astype(np.float64)
+        self.shape, self.dtype = self.F.shape, self.F.dtype
+        self._stored = stored_rows(self.F)
+
+    @cached_property
+    def squared_norms(self):
+        """|F_i|^2"""
+        return row_norms(self.F, squared=True).astype(np.float64)
+
+    def take(self, rows):
+        """The rows named, as FeatureRows of their own."""
+        return FeatureRows(self._explicit(rows, self.dtype))
+
+    def evaluate(self, w, b, intervals):
+        """Scores, sum_i c_i r_i^2, and the gradient of that sum by w and by b, in one pass."""
+        scores, w = np.empty(self.shape[0]), self._fold(w)
+        limits = intervals.low, intervals.high, intervals.costs
+
+        def part(block):
+            gradient = np.zeros(self.F.shape[1])
+            value, by_b = _evaluate(
+                self._stored, block.start, block.stop, w, b, *limits, scores, gradient
+            )
+            return value, by_b, gradient
+
+        values, by_b, gradients = zip(*for_each_block(part, self._parts()), strict=True)
+        return scores, sum(values), self._unfold(sum(gradients)), sum(by_b)
+
+    def pull(self, a, rows):
+        """sum_i a_i F_i over the rows named."""
+
+        def part(block):
+            out = np.zeros(self.F.shape[1])
+            _pull(self._stored, rows[block], a[block], out)
+            return out
+
+        return self._unfold(sum(for_each_block(part, self._parts(len(rows)))))
+
+    def normal_product(self, v, by_b, weights, rows):
+        """sum_i c_i (F_i . v + by_b) F_i over the rows named, and the sum without F_i."""
+
+        v = self._fold(v)
+
+        def part(block):
+            out = np.zeros(self.F.shape[1])
+            return out, _normal(self._stored, rows[block], weights, v, by_b, out)
+
+        products, totals = zip(*for_each_block(part, self._parts(len(rows))), strict=True)
+        return self._unfold(sum(products)), sum(totals)
+
+    # What a subclass changes whose rows are not the features themselves.
+    def _explicit(self, rows, dtype):
+        """The features of the rows named, in an array of their own."""
+        return self.F[rows].astype(dtype, copy=False)
+
+    def _fold(self, w):
+        """The weights of what is stored, from those of the features."""
+        return w
+
+    def _unfold(self, gradient):
+        """The gradient by the features' weights, from that by the weights of what is stored."""
+        return gradient
+
+    def _parts(self, n_rows=None):
+        n_rows = self.shape[0] if n_rows is None else n_rows
+        per_row = self.F.nnz / max(1, self.shape[0]) if sp.issparse(self.F) else self.shape[1]
+        worthwhile = int(n_rows * per_row // VALUES_PER_THREAD)
+        parts = max(1, min(thread_count(), worthwhile))
+        return row_blocks(n_rows, -(-n_rows // parts)) or [slice(0, 0)]
+
+    def gram(self, rows, weights, dtype):
+        """sum_i c_i [F_i; 1] [F_i; 1]^T over the rows named.
+
+        Products of blocks are taken in `dtype` and summed in double precision.
+        """
+        k = self.shape[1]
+        per_block = max(256, GRAM_BYTES // (k * np.dtype(dtype).itemsize))
+
+        def part(block):
+            total = np.zeros((k + 1, k + 1))
+            for inner in row_blocks(block.stop - block.start, per_block):
+                chosen = rows[block][inner]
+                self._add_gram(chosen, np.sqrt(weights[chosen]).astype(dtype), total)
+            return total
+
+        total = sum(for_each_block(part, self._parts(len(rows))))
+        total[k, :k] = total[:k, k]
+        total[k, k] = weights[rows].sum()
+        return total
+
+    def _add_gram(self, rows, root, total):
+        features = self._explicit(rows, root.dtype)
+        if sp.issparse(features):
+            scaled = sp.diags_array(root).tocsr() @ features
+            total[:-1, :-1] += (scaled.T @ scaled).toarray()
+        else:
+            scaled = features
+            scaled *= root[:, None]
+            total[:-1, :-1] += scaled.T @ scaled
+        total[:-1, -1] += scaled.T @ root
+
+
+class MappedRows(FeatureRows):
+    """Features F = A M that are formed for a few rows at a time only, where a Hessian needs them.
+
+    `map_` has `n_features`, `apply(rows of A)` (which may overwrite them), `fold(w)` = M w and
+    `unfold(g)` = M^T g. `squared_norms`: |F_i|^2, or what bounds it.
+    """
+
+    def __init__(self, A, map_, squared_norms):
+        super().__init__(A)
+        self.map_ = map_
+        self.shape = (A.shape[0], map_.n_features)
+        self.squared_norms = np.asarray(squared_norms, dtype=np.float64)
+
+    def _explicit(self, rows, dtype):
+        return self.map_.apply(self.F[rows].astype(dtype, copy=False))
+
+    def _fold(self, w):
+        return self.map_.fold(w)
+
+    def _unfold(self, gradient):
+        return self.map_.unfold(gradient)
+
+
+@njit
+def _evaluate(rows, start, stop, w, b, low, high, costs, scores, gradient):
+    value, by_b = 0.0, 0.0
+    for i in range(start, stop):
+        score = dot(rows, i, w) + b
+        scores[i] = score
+        residual = score - min(max(score, low[i]), high[i])
+        if residual != 0.0 and costs[i] > 0.0:
+            slope = 2.0 * costs[i] * residual
+            value += costs[i] * residual * residual
+            by_b += slope
+            add(rows, i, slope, gradient)
+    return value, by_b
+
+
+@njit
+def _pull(rows, chosen, a, out):
+    for position in range(len(chosen)):
+        add(rows, chosen[position], a[position], out)
+
+
+@njit
+def _normal(rows, chosen, weights, v, by_b, out):
+    total = 0.0
+    for i in chosen:
+        step = weights[i] * (dot(rows, i, v) + by_b)
+        total += step
+        add(rows, i, step, out)
+    return total

@@ -1,0 +1,478 @@
+"""Newton's method against LIBLINEAR, LIBSVM and general optimisers, and under hostile input."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_qp import dual_optimum, dual_value
+from scipy.optimize import check_grad, minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, LinearSVC, LinearSVR
+
+from kernlab.solvers import certify_primal, solve_newton
+from kernlab.solvers.activegram import ActiveGram
+from kernlab.solvers.featurerows import FeatureRows, MappedRows
+from kernlab.solvers.intervals import intervals_for
+from kernlab.solvers.newtonstep import Problem, best_step, cg_direction, direct_direction
+
+INTERCEPTS = ("free", "penalised", "none")
+INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)
+METHOD = pytest.mark.parametrize("method", ["direct", "cg"])
+
+
+def problem(seed=0, n=200, p=6, noise=0.7):
+    generator = np.random.default_rng(seed)
+    F = generator.normal(size=(n, p))
+    y = np.where(F[:, 0] + noise * generator.normal(size=n) > 0.3, 1.0, -1.0)
+    return F, y
+
+
+def tight(F, y, **parameters):
+    return solve_newton(F, y, **{"C": 1.0, "tol": 1e-10, "gap_tol": 1e-10} | parameters)
+
+
+# --------------------------------------------------------------------------- the optimum
+@METHOD
+@INTERCEPT
+@pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
+def test_reaches_the_optimum_of_a_general_solver(C, intercept, method):
+    F, y = problem(n=25, p=6)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    reference = dual_optimum(F @ F.T, y, C * weights, "squared_hinge", intercept)
+    best = dual_value(F @ F.T, y, reference, C * weights, "squared_hinge", intercept)
+    found = tight(F, y, C=C, intercept=intercept, method=method, sample_weight=weights)
+    assert found.objective == pytest.approx(best, rel=1e-7)
+    assert found.dual_objective == pytest.approx(best, rel=1e-7)
+    np.testing.assert_allclose(found.coefficients, F.T @ (reference * y), rtol=1e-3, atol=1e-5)
+    assert np.abs(found.coefficients).max() > 1e-2  # the reference is not trivial
+
+
+@METHOD
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_is_liblinear(method, form):
+    F, y = problem()
+    reference = LinearSVC(C=3.0, dual=False, tol=1e-12, max_iter=100_000).fit(F, y)
+    found = tight(form(F), y, C=3.0, intercept="penalised", method=method)
+    np.testing.assert_allclose(found.coefficients, reference.coef_[0], rtol=1e-6)
+    assert found.intercept == pytest.approx(reference.intercept_[0], rel=1e-7)
+
+
+def test_is_libsvm_with_a_heavier_diagonal():
+    """LIBSVM's hinge with K + I / (2 C) and no upper bound is the squared hinge (LASN eq. 5)."""
+    F, y = problem(n=80, p=3)
+    C, K = 2.0, rbf_kernel(F, gamma=0.4)
+    factor = np.linalg.cholesky(K + 1e-12 * np.eye(len(y)))
+    found = tight(factor, y, C=C, intercept="free")
+    libsvm = SVC(kernel="precomputed", C=1e8, tol=1e-10).fit(K + np.eye(len(y)) / (2 * C), y)
+    dual = np.zeros(len(y))
+    dual[libsvm.support_] = np.abs(libsvm.dual_coef_[0])
+    np.testing.assert_allclose(found.dual_variables, dual, atol=1e-5)
+    np.testing.assert_allclose(
+        factor @ found.coefficients + found.intercept,
+        K[:, libsvm.support_] @ libsvm.dual_coef_[0] + libsvm.intercept_[0],
+        atol=1e-5,
+    )
+    assert 0.2 < (dual > 0).mean() < 1.0
+
+
+@INTERCEPT
+def test_the_result_is_certified_by_others(intercept):
+    F, y = problem()
+    found = solve_newton(F, y, C=2.0, intercept=intercept)
+    assert found.converged
+    assert found.kkt_residual <= 1e-6
+    assert found.relative_gap <= 1e-4
+    certificate = certify_primal(
+        F, y, found.coefficients, found.intercept, C=2.0, intercept=intercept
+    )
+    assert certificate.primal == pytest.approx(found.objective, rel=1e-12)
+    assert certificate.dual == pytest.approx(found.dual_objective, rel=1e-12)
+    w, b = found.coefficients, found.intercept
+    slack = np.maximum(0.0, 1.0 - y * (F @ w + b))
+    np.testing.assert_allclose(found.dual_variables, 4.0 * slack, rtol=1e-5, atol=1e-6)
+
+
+@INTERCEPT
+def test_regression_reaches_the_optimum_of_a_general_solver(intercept):
+    generator = np.random.default_rng(3)
+    F = generator.normal(size=(60, 4))
+    t = F @ [1.0, -2.0, 0.5, 0.0] + 3.0 + 0.5 * generator.normal(size=60)
+    weights, epsilon, C = generator.uniform(0.5, 2.0, 60), 0.3, 5.0
+
+    def objective(x):
+        b = 0.0 if intercept == "none" else x[-1]
+        loss = np.maximum(0.0, np.abs(F @ x[:-1] + b - t) - epsilon) ** 2
+        ridge = b * b if intercept == "penalised" else 0.0
+        return 0.5 * (x[:-1] @ x[:-1] + ridge) + C * weights @ loss
+
+    reference = minimize(objective, np.zeros(5), tol=1e-12)
+    found = tight(
+        F,
+        t,
+        C=C,
+        loss="squared_epsilon_insensitive",
+        epsilon=epsilon,
+        intercept=intercept,
+        sample_weight=weights,
+    )
+    assert found.objective <= reference.fun * (1 + 1e-10)
+    assert found.objective == pytest.approx(reference.fun, rel=1e-8)
+    assert found.dual_objective == pytest.approx(found.objective, rel=1e-8)
+    np.testing.assert_allclose(found.coefficients, reference.x[:-1], atol=1e-4)
+
+
+def test_regression_is_liblinear():
+    generator = np.random.default_rng(4)
+    F = generator.normal(size=(100, 3))
+    t = F[:, 0] + generator.normal(size=100)
+    reference = LinearSVR(
+        loss="squared_epsilon_insensitive", epsilon=0.2, C=2.0, dual=False, tol=1e-10
+    ).fit(F, t)
+    found = tight(
+        F, t, C=2.0, loss="squared_epsilon_insensitive", epsilon=0.2, intercept="penalised"
+    )
+    np.testing.assert_allclose(found.coefficients, reference.coef_, rtol=1e-6, atol=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 60),
+    p=st.integers(1, 12),
+    C=st.floats(1e-6, 1e6),
+    intercept=st.sampled_from(INTERCEPTS),
+    scale=st.floats(1e-3, 1e3),
+)
+def test_any_problem_ends_with_a_small_gap(seed, n, p, C, intercept, scale):
+    generator = np.random.default_rng(seed)
+    F = scale * generator.normal(size=(n, p)) * (generator.random(p) > 0.2)
+    y = np.where(generator.random(n) > 0.4, 1.0, -1.0)
+    weights = generator.integers(0, 3, n).astype(float)
+    found = solve_newton(F, y, C=C, intercept=intercept, sample_weight=weights)
+    assert found.converged
+    assert found.gap <= 1e-4 * found.objective + 1e-15 * C * weights.sum()
+    if weights.sum() > 0:
+        certificate = certify_primal(
+            F,
+            y,
+            found.coefficients,
+            found.intercept,
+            C=C,
+            intercept=intercept,
+            sample_weight=weights,
+        )
+        assert certificate.primal == pytest.approx(found.objective, rel=1e-9, abs=1e-12)
+
+
+# ------------------------------------------------------------------ how it gets there
+def test_convergence_is_quadratic_and_in_few_unit_steps():
+    F, y = problem(n=2000, p=20)
+    found = tight(F, y, C=10.0, method="cg", warm_up=False)
+    residuals = found.trace_table()["residual"].to_numpy()
+    assert len(residuals) <= 15
+    assert residuals[-1] < 10 * residuals[-2] ** 2 or residuals[-1] < 1e-14
+    assert found.trace_table()["step"].iloc[-1] == 1.0
+
+
+def test_the_trace_never_goes_up_and_says_what_each_step_cost():
+    F, y = problem(n=1000, p=10)
+    trace = solve_newton(F, y, C=10.0, warm_up=False).trace_table()
+    assert np.all(np.diff(trace["objective"]) <= 0)
+    assert trace["active"].iloc[0] == 1000
+    assert trace["work"].iloc[1] == 1000
+    assert trace["work"].iloc[2:].max() < 500  # later steps change V by the rows that moved
+
+
+def test_rows_inside_their_interval_cost_nothing():
+    """The Hessian is made of active rows only: others may hold anything finite."""
+    F, y = problem(n=300, p=5)
+    found = tight(F, y, C=1.0)
+    inactive = found.dual_variables == 0
+    assert 20 < inactive.sum() < 280
+    far = F.copy()
+    far[inactive] *= 3.0  # further on the right side of the margin
+    far_scores = y * (far @ found.coefficients + found.intercept)
+    far = far[(far_scores >= 1) | ~inactive]
+    kept = y[(far_scores >= 1) | ~inactive]
+    np.testing.assert_allclose(tight(far, kept).coefficients, found.coefficients, rtol=1e-6)
+
+
+@METHOD
+def test_a_warm_start_at_the_solution_takes_no_step(method):
+    F, y = problem()
+    found = tight(F, y, method=method)
+    again = solve_newton(F, y, C=1.0, start=(found.coefficients, found.intercept), method=method)
+    assert again.n_iter == 0
+    assert again.objective == pytest.approx(found.objective)
+
+
+@METHOD
+def test_a_path_over_C_is_each_C_on_its_own(method):
+    F, y = problem(n=500)
+    path = [1e-4, 1e-2, 1.0, 100.0, 1e4]
+    together = tight(F, y, C=path, method=method)
+    assert together.coefficients.shape == (F.shape[1], len(path))
+    assert together.converged
+    for column, C in enumerate(path):
+        alone = tight(F, y, C=C, method=method)
+        np.testing.assert_allclose(
+            together.coefficients[:, column], alone.coefficients, rtol=1e-5, atol=1e-9
+        )
+        assert together.objective[column] == pytest.approx(alone.objective, rel=1e-8)
+        assert together.dual_objective[column] == pytest.approx(alone.objective, rel=1e-8)
+
+
+def test_a_small_gradient_alone_does_not_end_it():
+    """From the solution for C = 1e3, C = 1e4 starts with a tiny relative gradient."""
+    generator = np.random.default_rng(0)
+    X = generator.uniform(size=(200, 2))
+    y = np.where((4 * X).astype(int).sum(axis=1) % 2 == 0, 1.0, -1.0)
+    K = rbf_kernel(X, gamma=20.0)
+    F = np.linalg.cholesky(K + 1e-10 * np.eye(200))
+    path = solve_newton(F, y, C=[1e3, 1e4, 1e5])
+    assert np.all(path.objective - path.dual_objective <= 1e-4 * path.objective)
+
+
+def test_a_sample_first_saves_steps_and_does_not_change_the_answer():
+    F, y = problem(n=20_000, p=30, noise=1.0)
+    cold, warm = (tight(F, y, C=1.0, warm_up=warm) for warm in (False, True))
+    np.testing.assert_allclose(warm.coefficients, cold.coefficients, rtol=1e-7)
+    assert warm.n_iter < cold.n_iter
+    assert "2,500 rows" in warm.message
+    assert cold.message == ""
+
+
+def test_the_forcing_terms_of_algorithm_1_bound_the_inner_residual():
+    F, y = problem(n=300, p=40)
+    point = _problem(F, y).origin
+    gradient = point.gradient(1.0)
+    for mu in (0.5, 0.1, 1e-6):
+        d, products = cg_direction(point, gradient, 1.0, mu)
+        V = np.diag(point.problem.ridge)
+        rows = np.column_stack([F, np.ones(len(y))])[point.active]
+        V = V + 2.0 * rows.T @ rows
+        assert np.linalg.norm(V @ d + gradient) <= mu * np.linalg.norm(gradient) * (1 + 1e-9)
+        assert products <= 41
+    exact, _ = direct_direction(
+        point, gradient, 1.0, ActiveGram(point.problem.rows, np.ones(len(y)))
+    )
+    np.testing.assert_allclose(V @ exact, -gradient, atol=1e-8)
+
+
+def _problem(F, y, intercept="free"):
+    intervals = intervals_for("squared_hinge", y, np.ones(len(y)))
+    return Problem(FeatureRows(F), intervals, intercept)
+
+
+@INTERCEPT
+def test_the_gradient_is_that_of_the_objective(intercept):
+    F, y = problem(n=50)
+    posed = _problem(F, y, intercept)
+    x = np.random.default_rng(1).normal(size=F.shape[1] + 1)
+    x[-1] = 0.0 if intercept == "none" else x[-1]
+    free = slice(None, -1) if intercept == "none" else slice(None)
+
+    def widened(part):
+        full = x.copy()
+        full[free] = part
+        return full
+
+    assert (
+        check_grad(
+            lambda part: posed.at(widened(part)).objective(2.0),
+            lambda part: posed.at(widened(part)).gradient(2.0)[free],
+            x[free],
+        )
+        < 1e-3
+    )
+
+
+def test_the_best_step_is_lowest_on_a_grid():
+    F, y = problem(n=100)
+    generator = np.random.default_rng(2)
+    for _ in range(20):
+        point = _problem(F, y).at(generator.normal(size=F.shape[1] + 1))
+        direction = -point.gradient(1.0) * 10 ** generator.uniform(-5, 0)
+        unit = point.problem.at(point.x + direction)
+        step = best_step(point, unit.scores - point.scores, direction, 1.0)
+        values = [
+            point.problem.at(point.x + t * direction).objective(1.0)
+            for t in step * np.array([0.5, 0.99, 1.0, 1.01, 2.0])
+        ]
+        assert np.argmin(values) == 2
+
+
+# ---------------------------------------------------------------------- stored features
+def test_single_precision_features_are_summed_in_double():
+    F, y = problem(n=5000, p=8)
+    single = F.astype(np.float32)
+    found = tight(single, y, C=10.0)
+    exact = tight(single.astype(np.float64), y, C=10.0)
+    np.testing.assert_allclose(found.coefficients, exact.coefficients, rtol=1e-8)
+    assert found.kkt_residual <= 1e-10
+
+
+def test_single_precision_leaves_off_where_it_would_break_the_hessian():
+    F, y = problem(n=2000, p=8)
+    gram = ActiveGram(FeatureRows(F.astype(np.float32)), np.ones(2000))
+    gram.update(np.ones(2000, bool), 1.0)
+    assert gram.dtype == np.float32
+    gram.update(np.ones(2000, bool), 1e6)
+    assert gram.dtype == np.float64
+    expected = np.column_stack([F, np.ones(2000)]).astype(np.float32).astype(np.float64)
+    np.testing.assert_allclose(gram.matrix, expected.T @ expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_the_gram_matrix_follows_the_active_rows(form):
+    generator = np.random.default_rng(5)
+    F, weights = generator.normal(size=(400, 7)), generator.uniform(0.1, 2.0, 400)
+    gram = ActiveGram(FeatureRows(form(F)), weights)
+    wide = np.column_stack([F, np.ones(400)])
+    active, changes = np.zeros(400, bool), []
+    for flips in (400, 30, 5, 0, 390, 200):
+        active = active.copy()
+        chosen = generator.choice(400, flips, replace=False)
+        active[chosen] = ~active[chosen]
+        changes.append(gram.update(active, 1.0))
+        rows = wide[active] * np.sqrt(weights[active])[:, None]
+        np.testing.assert_allclose(gram.matrix, rows.T @ rows, rtol=1e-10, atol=1e-9)
+    assert changes[:4] == [400, 30, 5, 0]
+    assert changes[4] <= 390  # from scratch where that takes fewer rows
+
+
+def test_features_that_stay_implicit_give_the_same_solution():
+    """F = A M is formed for active rows only, and the answer is that for F itself."""
+    generator = np.random.default_rng(6)
+    A, M = generator.normal(size=(3000, 6)), generator.normal(size=(6, 5))
+    y = np.where(A[:, 0] + generator.normal(size=3000) > 0, 1.0, -1.0)
+    formed = []
+
+    class Map:
+        n_features = 5
+
+        def apply(self, rows):
+            formed.append(len(rows))
+            return rows @ M
+
+        def fold(self, w):
+            return M @ w
+
+        def unfold(self, gradient):
+            return M.T @ gradient
+
+    explicit, path = A @ M, [0.1, 10.0]
+    rows = MappedRows(A, Map(), (explicit**2).sum(axis=1))
+    for method in ("direct", "cg"):
+        implicit = tight(rows, y, C=path, method=method, warm_up=False)
+        reference = tight(explicit, y, C=path, method=method, warm_up=False)
+        np.testing.assert_allclose(implicit.coefficients, reference.coefficients, rtol=1e-7)
+        np.testing.assert_allclose(implicit.objective, reference.objective, rtol=1e-10)
+    assert sum(formed) < 3 * 3000
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_threads_give_what_one_gives(dtype, monkeypatch):
+    F, y = problem(n=40_000, p=20)
+    results = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("KERNLAB_NUM_THREADS", threads)
+        results.append(tight(F.astype(dtype), y))
+    np.testing.assert_allclose(results[0].coefficients, results[1].coefficients, rtol=1e-9)
+
+
+# ----------------------------------------------------------------- weights and hostile input
+@METHOD
+def test_weight_two_is_the_row_twice(method):
+    F, y = problem(n=100)
+    weights = np.where(np.arange(100) % 3 == 0, 2.0, np.where(np.arange(100) % 3 == 1, 1.0, 0.0))
+    weighted = tight(F, y, sample_weight=weights, method=method)
+    repeated = np.repeat(np.arange(100), weights.astype(int))
+    twice = tight(F[repeated], y[repeated], method=method)
+    np.testing.assert_allclose(weighted.coefficients, twice.coefficients, rtol=1e-7)
+    assert weighted.objective == pytest.approx(twice.objective)
+
+
+@INTERCEPT
+def test_one_class_only(intercept):
+    F, _ = problem(n=50)
+    found = solve_newton(F, np.ones(50), C=10.0, intercept=intercept)
+    assert found.converged
+    if intercept == "free":
+        np.testing.assert_allclose(found.coefficients, 0.0, atol=1e-9)
+        assert found.intercept == pytest.approx(1.0)
+
+
+@INTERCEPT
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+def test_extreme_costs(C, intercept):
+    for F, y in (problem(n=300, p=40), problem(n=300, p=5, noise=0.0)):
+        found = solve_newton(F, y, C=C, intercept=intercept)
+        assert found.converged
+        assert found.relative_gap <= 1e-4
+
+
+def test_features_without_content():
+    y = np.where(np.arange(20) % 4 == 0, 1.0, -1.0)
+    for F in (np.zeros((20, 3)), np.ones((20, 3)), sp.csr_matrix((20, 3))):
+        for intercept in INTERCEPTS:
+            found = solve_newton(F, y, C=1.0, intercept=intercept)
+            assert found.converged
+            assert found.relative_gap <= 1e-4
+    nothing = solve_newton(np.ones((20, 3)), y, C=1.0, sample_weight=np.zeros(20))
+    assert nothing.objective == 0.0
+
+
+def test_too_few_steps_say_how_far_they_came():
+    F, y = problem(n=300)
+    with pytest.warns(ConvergenceWarning, match=r"newton stopped after 1 iterations.*gap.*Raise max_iter"):
+        found = solve_newton(F, y, C=10.0, max_iter=1, warm_up=False)
+    assert not found.converged
+    assert found.n_iter == 1
+
+
+def test_the_callback_sees_every_step():
+    F, y = problem(n=300)
+    seen = []
+    found = solve_newton(F, y, C=1.0, callback=seen.append)
+    assert seen == list(found.trace)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"C": 0.0}, "C must be"),
+        ({"C": np.nan}, "C must be"),
+        ({"C": [1.0, -1.0]}, "C must be"),
+        ({"intercept": "fixed"}, "intercept="),
+        ({"method": "lu"}, "method="),
+        ({"loss": "hinge"}, "loss='hinge'"),
+        ({"sample_weight": np.full(200, -1.0)}, "sample_weight"),
+        ({"start": (np.zeros(3), 0.0)}, "start must be"),
+        ({"loss": "squared_epsilon_insensitive", "epsilon": -1.0}, "epsilon"),
+    ],
+)
+def test_impossible_requests_are_refused(changes, message):
+    F, y = problem()
+    with pytest.raises(ValueError, match=message):
+        solve_newton(F, y, **{"C": 1.0} | changes)
+
+
+def test_bad_numbers_are_refused():
+    F, y = problem()
+    for bad in (np.nan, np.inf):
+        spoilt = F.copy()
+        spoilt[3, 2] = bad
+        with pytest.raises(ValueError, match="not finite"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            solve_newton(spoilt, y, C=1.0)
+    with pytest.raises(ValueError, match="200 rows of features, but 199 labels"):
+        solve_newton(F, y[:-1], C=1.0)
+    with pytest.raises(ValueError, match="labels must be -1 and 1"):
+        solve_newton(F, y + 1, C=1.0)
+    with pytest.raises(ValueError, match="must be a matrix"):
+        solve_newton(F[:, 0], y, C=1.0)
