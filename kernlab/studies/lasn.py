@@ -3,7 +3,7 @@
 from functools import partial
 
 from kernlab.solvers.newton import solve_newton
-from kernlab.studies import equivalence
+from kernlab.studies import equivalence, landmark_theory
 from kernlab.studies.base import Study, Tolerance
 from kernlab.studies.data_tables import data_table
 
@@ -27,6 +27,24 @@ STUDIES = (
         grid=partial(equivalence.grid, "Newton on a factor"),
         measure=_thm1,
         key_figures=equivalence.key_figures,
+    ),
+    Study(
+        id="lasn-thm2",
+        paper="lasn",
+        title="Theorem 2: the same bound with the squared hinge",
+        question="How far are weights on Nystrom features from those on the best features?",
+        grid=partial(landmark_theory.bounds_grid, "squared hinge"),
+        measure=partial(landmark_theory.measure_bound, loss="squared_hinge"),
+        key_figures=landmark_theory.bound_key_figures,
+    ),
+    Study(
+        id="lasn-thm3",
+        paper="lasn",
+        title="Theorem 3: quadratic convergence",
+        question="How fast does the gradient of the semismooth Newton method fall?",
+        grid=landmark_theory.convergence_grid,
+        measure=landmark_theory.measure_convergence,
+        key_figures=landmark_theory.convergence_key_figures,
     ),
     data_table(
         "lasn-t1",

@@ -4,7 +4,7 @@ from functools import partial
 
 from sklearn.svm import SVC
 
-from kernlab.studies import equivalence
+from kernlab.studies import equivalence, landmark_theory
 from kernlab.studies.base import Study
 from kernlab.studies.data_tables import data_table
 
@@ -31,6 +31,15 @@ STUDIES = (
         grid=partial(equivalence.grid, "linear SVM on a factor"),
         measure=_prop1,
         key_figures=equivalence.key_figures,
+    ),
+    Study(
+        id="llsvm-thm1",
+        paper="llsvm",
+        title="Theorem 1: a bound on the weights, and what it is worth",
+        question="How far are weights on Nystrom features from those on the best features?",
+        grid=partial(landmark_theory.bounds_grid, "hinge"),
+        measure=partial(landmark_theory.measure_bound, loss="hinge"),
+        key_figures=landmark_theory.bound_key_figures,
     ),
     data_table(
         "llsvm-t2",
