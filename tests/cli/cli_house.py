@@ -1,6 +1,7 @@
 """A house of tiny studies, and the command line over it: `python cli_house.py reproduce ...`."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -76,6 +77,8 @@ def move_in(only=None):
 
 
 if __name__ == "__main__":
+    # Ctrl-C must reach this process even where the tests run in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     move_in(os.environ.get("KERNLAB_TEST_ONLY", "").split() or None)
     notebook_files.notebooks_dir = lambda: Path(os.environ["KERNLAB_TEST_NOTEBOOKS"])
     main()

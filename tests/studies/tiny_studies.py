@@ -107,5 +107,7 @@ THREADS = _study("threads", thread_measure, lambda profile: [Point.make("toy", "
 TIMED = _study("timed", thread_measure, lambda profile: [Point.make("toy", "any")], timing=True)
 
 if __name__ == "__main__":
+    # Ctrl-C must reach this process even where the tests run in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     name, profile, out, jobs = sys.argv[1:]
     run_study(globals()[name], profile, out=out, jobs=int(jobs), progress=False)
