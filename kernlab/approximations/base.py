@@ -35,12 +35,14 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def fit(self, X, y=None):
         """Fit on the rows of X; labels are not looked at."""
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        self.kernel_ = make_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, X=X
-        )
+        self.kernel_ = self._make_kernel(X)
         self.timings_ = {}
         self._fit(X)
         return self
+
+    def _make_kernel(self, X):
+        """The kernel with its parameters settled on the rows of X."""
+        return make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, X=X)
 
     def _validated(self, X):
         check_is_fitted(self)
@@ -67,3 +69,8 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self):
         return self.rank_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

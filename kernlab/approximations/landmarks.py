@@ -100,7 +100,7 @@ def _uniform(n_rows, k, generator):
     return np.sort(generator.choice(n_rows, k, replace=False))
 
 
-def _rpcholesky(X, k, generator, kernel):
+def _rpcholesky(X, k, generator, kernel, proposals=None):
     """Randomly pivoted Cholesky, with proposals in blocks and rejection (Epperly et al. 2024).
 
     A row is proposed with a probability proportional to what it left unexplained at the start of
@@ -111,7 +111,7 @@ def _rpcholesky(X, k, generator, kernel):
     negligible = 1e-12 * unexplained.max(initial=0.0)
     factor = np.empty((X.shape[0], k))
     chosen = []
-    proposals = max(1, min(k // 4, 256))
+    proposals = proposals or max(1, min(k // 4, 256))
     while len(chosen) < k and unexplained.max() > negligible:
         proposed = generator.choice(
             len(unexplained), proposals, p=unexplained / unexplained.sum(), replace=True
@@ -149,35 +149,26 @@ def _accept(block, before, generator):
 
 
 def _leverage(X, k, generator, kernel):
-    """Rows drawn by their ridge leverage score f_i (F^T F + ridge I)^-1 f_i in a pilot map F."""
-    pilot = X[_uniform(X.shape[0], min(X.shape[0], max(k, 100)), generator)]
-    values, vectors = la.eigh(kernel(pilot))
-    kept = values > 1e-8 * max(values[-1], np.finfo(float).tiny)
-    to_features = vectors[:, kept] / np.sqrt(values[kept])
-    features = np.vstack([block @ to_features for _, block in kernel_blocks(kernel, X, pilot)])
-    spectrum, directions = la.eigh(features.T @ features)
+    """Rows drawn by their ridge leverage score, [K (K + ridge I)^-1]_ii.
+
+    The scores are estimated from a uniform sample S that stands for all rows (Musco and Musco 2017)
+    as (k_ii - k_iS (K_SS + share ridge I)^-1 k_Si) / ridge: what S leaves unexplained counts in
+    full. The ridge is where they add up to k.
+    """
+    n = X.shape[0]
+    S = X[_uniform(n, min(n, max(k, 100)), generator)]
+    spectrum, directions = la.eigh(kernel(S))
     spectrum = np.maximum(spectrum, 0.0)
-    ridge = _ridge_for(spectrum, 0.5 * min(k, len(spectrum)))
-    rotated = features @ directions
-    scores = (rotated**2) @ (1.0 / (spectrum + ridge))
-    likely = np.flatnonzero(scores > 0)
-    if likely.size <= k:
-        return np.sort(np.concatenate([likely, _others(likely, len(scores), k - likely.size)]))
-    return np.sort(generator.choice(len(scores), k, replace=False, p=scores / scores.sum()))
+    explained = np.vstack([(block @ directions) ** 2 for _, block in kernel_blocks(kernel, X, S)])
+    diagonal, share = np.asarray(kernel.diag(X), dtype=np.float64), S.shape[0] / n
 
+    def scores(ridge):
+        left = diagonal - explained @ (1.0 / (spectrum + share * ridge))
+        return np.clip(left / ridge, 0.0, 1.0)
 
-def _ridge_for(spectrum, dimension):
-    """The ridge at which sum_j s_j / (s_j + ridge) equals the effective dimension asked for."""
-    low, high = 1e-14, 1e4
-    scale = max(spectrum.max(initial=0.0), np.finfo(float).tiny)
-    for _ in range(60):
+    low, high = 1e-12 * max(diagonal.sum(), np.finfo(float).tiny), max(diagonal.sum(), 1e-300)
+    for _ in range(30):
         middle = np.sqrt(low * high)
-        if np.sum(spectrum / (spectrum + middle * scale)) > dimension:
-            low = middle
-        else:
-            high = middle
-    return high * scale
-
-
-def _others(taken, n_rows, how_many):
-    return np.setdiff1d(np.arange(n_rows), taken)[:how_many]
+        low, high = (middle, high) if scores(middle).sum() > k else (low, middle)
+    weights = scores(high) + 1e-12  # rows without any score are drawn last
+    return np.sort(generator.choice(n, k, replace=False, p=weights / weights.sum()))

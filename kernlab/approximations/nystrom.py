@@ -30,6 +30,7 @@ from kernlab.parallel import row_blocks
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
 BLOCK_BYTES = 2**26  # kernel values held at a time
+SMALLEST_BLOCK = 1024
 
 
 class Nystrom(Approximation):
@@ -78,8 +79,7 @@ class Nystrom(Approximation):
         self.max_memory = max_memory
 
     def _fit(self, X):
-        if self.factor not in FACTORS:
-            raise ValueError(f"factor={self.factor!r} is not one of {', '.join(FACTORS)}")
+        self._check_parameters()
         began = time.perf_counter()
         chosen = choose_landmarks(
             X,
@@ -92,6 +92,14 @@ class Nystrom(Approximation):
         self.timings_["landmarks"] = time.perf_counter() - began
         self._fit_map(chosen)
         self.timings_["map"] = time.perf_counter() - began - self.timings_["landmarks"]
+
+    def _check_parameters(self):
+        if self.factor not in FACTORS:
+            raise ValueError(f"factor={self.factor!r} is not one of {', '.join(FACTORS)}")
+        if not 0.0 < self.floor < 1.0:
+            raise ValueError(f"floor={self.floor!r} must lie between 0 and 1")
+        if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype={self.dtype!r} must be float32, float64 or None")
 
     def _fit_map(self, landmarks):
         k = landmarks.shape[0]
@@ -164,7 +172,7 @@ class Nystrom(Approximation):
         return self.kernel_(X, self.landmarks_).astype(dtype, copy=False)
 
     def _blocks(self, n_rows):
-        return row_blocks(n_rows, max(1024, BLOCK_BYTES // (8 * self.map_.n_landmarks)))
+        return row_blocks(n_rows, max(SMALLEST_BLOCK, BLOCK_BYTES // (8 * self.map_.n_landmarks)))
 
     def _room_for(self, n_rows, n_columns, dtype, what):
         require_memory(
