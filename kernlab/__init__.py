@@ -9,12 +9,13 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOMES = {
+    "FPC": "kernlab.estimators",
     "KernelMachine": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
     "published": "kernlab.published",
 }
 
-__all__ = ["KernelMachine", "__version__", "load_dataset", "published"]
+__all__ = ["FPC", "KernelMachine", "__version__", "load_dataset", "published"]
 
 
 def __getattr__(name):

@@ -3,12 +3,21 @@
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.nystrom import Nystrom
+from kernlab.approximations.polynomial import PolynomialMap
 
-__all__ = ["APPROXIMATIONS", "Approximation", "ExactKernel", "Nystrom", "get_approximation"]
+__all__ = [
+    "APPROXIMATIONS",
+    "Approximation",
+    "ExactKernel",
+    "Nystrom",
+    "PolynomialMap",
+    "get_approximation",
+]
 
 APPROXIMATIONS = {
     "exact": ExactKernel,
     "nystrom": Nystrom,
+    "polynomial": PolynomialMap,
 }
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.coordinate import solve_dcd
+from kernlab.solvers.hinge_admm import solve_hinge_admm
 from kernlab.solvers.liblinear import solve_liblinear
 from kernlab.solvers.newton import solve_newton
 from kernlab.solvers.result import SolverResult, summarise
@@ -23,6 +24,7 @@ __all__ = [
     "certify_primal",
     "get_solver",
     "solve_dcd",
+    "solve_hinge_admm",
     "solve_liblinear",
     "solve_newton",
     "summarise",
@@ -98,6 +100,14 @@ SOLVERS = {
             ("penalised", "none"),
             "LIBLINEAR's trust-region Newton method",
             takes_seed=True,
+        ),
+        SolverSpec(
+            "hinge-admm",
+            solve_hinge_admm,
+            "features",
+            ("hinge",),
+            ("none", "penalised"),
+            "ADMM on the hinge loss",
         ),
     )
 }

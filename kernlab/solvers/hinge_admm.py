@@ -1,0 +1,165 @@
+"""ADMM for the hinge loss without a margin: the solver of the fast polynomial classifier (FPC).
+
+    minimise over u   1/M sum_i c_i max(0, 1 - y_i A_i u)  [+ 1/(2 C M) |u|^2],  M = sum_i c_i   (6)
+
+with row weights c_i (1 in the paper) and, in the paper, no penalty on u. Split as v = A u (8):
+
+  u <- (beta A^T A + alpha I)^-1 (alpha u + beta A^T v - A^T w)   one factor for all steps  (10, 13)
+  v <- argmin over v of the loss + M beta / 2 (v - A u - w / beta)^2   row by row           (11, 14)
+  w <- w + beta (A u - v)                                                                   (12)
+
+from u = 0, v = y, w = 0. A, of m rows and n features, is read in blocks and never held: one pass
+for A^T A and one for each step, in which the new v and w are used for A^T v and A^T w at once. Rows
+of weight 2 count as rows that are there twice, in every iterate.
+
+The paper stops at |p_after - p_before|_H^2 < tol for p = (u, v, w), or after a few steps: a
+prescription, not a failure. With alpha = beta = 1 that is close to ridge regression on the labels,
+far from the minimiser. `to_optimum` goes there: the proximal term shrinks to what keeps the factor
+stable, beta follows the sizes of v and w, steps are over-relaxed, and it ends when the objective is
+certified: w holds the dual variables a_i = -y_i w_i of Proposition 2's linear programme, with a in
+[0, 1/M] and A^T (c w) = 0.
+"""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kernlab.solvers.hinge_columns import HingeProblem, Settings
+from kernlab.solvers.hinge_course import HingeCourse
+from kernlab.solvers.losses import signs
+from kernlab.solvers.result import warn_unless_converged
+from kernlab.solvers.streamedrows import ArrayRows, gram_matrix
+
+__all__ = ["HingeProblem", "gram_matrix", "solve_hinge_admm", "solve_hinge_problems"]
+
+
+def solve_hinge_admm(
+    F,
+    y,
+    *,
+    C=None,
+    loss="hinge",
+    intercept="none",
+    alpha=1.0,
+    beta=1.0,
+    tol=None,
+    max_iter=None,
+    to_optimum=None,
+    sample_weight=None,
+    start=None,
+    callback=None,
+):
+    """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
+
+    F: features, dense or CSR, or rows to be read in blocks (see `streamedrows`); y: labels -1, 1.
+    Without C it stops as the paper does, at `tol` (5e-4) for the squared H-norm of a step or after
+    `max_iter` (5) steps; `to_optimum=True`, and any C, go on until the duality gap is at most `tol`
+    (1e-3) times the objective (or 20,000 steps) and choose alpha and beta themselves. `intercept`:
+    "penalised" is one more feature of value 1. `start`: weights to begin from instead of v = y.
+
+    The KKT residual is |P w| / |w| with P the projection on the features' span: 0 exactly where w
+    proves u optimal. `dual_objective` is a lower bound on the objective: without C, on that of all
+    functions whose root mean square on the rows is at most this solution's.
+    """
+    if loss != "hinge":
+        raise ValueError(f"hinge-admm minimises the hinge loss, not {loss!r}")
+    if intercept not in ("none", "penalised"):
+        raise ValueError(f"hinge-admm offers intercept='none' or 'penalised', not {intercept!r}")
+    rows = F if hasattr(F, "room") else ArrayRows(F, constant=intercept == "penalised")
+    codes = signs(y, rows.shape[0]).astype(np.int16)
+    result = solve_hinge_problems(
+        rows,
+        codes,
+        [HingeProblem(positive=1)],
+        weights=sample_weight,
+        C=C,
+        alpha=alpha,
+        beta=beta,
+        tol=tol,
+        max_iter=max_iter,
+        to_optimum=C is not None if to_optimum is None else to_optimum,
+        start=start,
+        keep_dual=True,
+        callback=callback,
+    )[0]
+    if intercept == "penalised" and not hasattr(F, "room"):
+        w = result.coefficients
+        result = replace(result, coefficients=w[:-1], intercept=float(w[-1]))
+    return result
+
+
+def solve_hinge_problems(
+    rows,
+    codes,
+    problems,
+    *,
+    weights=None,
+    C=None,
+    alpha=1.0,
+    beta=1.0,
+    tol=None,
+    max_iter=None,
+    to_optimum=False,
+    gram=None,
+    start=None,
+    keep_dual=False,
+    callback=None,
+):
+    """Several such problems on the same rows, in the same passes: classes, degrees, or both.
+
+    `codes` holds a small whole number per row, and a `HingeProblem` says which of them is its
+    positive class and which of the stored features it has. `gram`: the (weighted) Gram matrix of
+    all stored features, if it is known. Returned is a list of results, in the order of `problems`.
+    """
+    settings = Settings(
+        alpha=_positive("alpha", alpha),
+        beta=_positive("beta", beta),
+        tol=(1e-3 if to_optimum else 5e-4) if tol is None else float(tol),
+        max_iter=(20_000 if to_optimum else 5) if max_iter is None else int(max_iter),
+        to_optimum=bool(to_optimum),
+        C=None if C is None else _positive("C", C),
+    )
+    if settings.max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, not {max_iter!r}")
+    if not settings.tol >= 0:
+        raise ValueError(f"tol must not be negative, and is {tol!r}")
+    if settings.C is not None and not settings.to_optimum:
+        raise ValueError("the early stop is of the problem without penalty: leave C=None")
+    weights = _checked_weights(weights, rows.shape[0])
+    course = HingeCourse(rows, codes, problems, weights, settings, gram, callback)
+    course.begin(start)
+    course.run()
+    results = course.results(keep_dual)
+    if settings.to_optimum:
+        for result in results:
+            if result.message:
+                warnings.warn(f"hinge-admm: {result.message}.", ConvergenceWarning, stacklevel=2)
+                continue
+            warn_unless_converged(
+                result,
+                figure="a relative duality gap of",
+                reached=max(result.relative_gap, 0.0),
+                tol=settings.tol,
+                advice="Raise max_iter, loosen tol, or take a basis that is better conditioned.",
+            )
+    return results
+
+
+def _positive(name, value):
+    if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive number, not {value!r}")
+    return float(value)
+
+
+def _checked_weights(weights, n_rows):
+    """An array, empty where all rows count once."""
+    if weights is None:
+        return np.empty(0)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
+    if not np.any(weights > 0):
+        raise ValueError("all sample weights are zero: nothing is left to learn from")
+    return weights
