@@ -21,16 +21,20 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
 from kernlab.approximations.landmarks import MAX_ROWS, choose_landmarks
+from kernlab.kernels import RBF
 from kernlab.memory import require_memory
-from kernlab.parallel import row_blocks
+from kernlab.parallel import for_each_block, row_blocks
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
-BLOCK_BYTES = 2**26  # kernel values held at a time
-SMALLEST_BLOCK = 1024
+BLOCK_BYTES = 2**23  # kernel values that each thread holds at a time
+SMALLEST_BLOCK = 512
+MANY_VALUES = 2**21
+MANY_FEATURES = 64  # from here on products cost more than exponentials
 
 
 class Nystrom(Approximation):
@@ -40,7 +44,7 @@ class Nystrom(Approximation):
     and `landmarks` (a rule of `LANDMARKS`, or an array of points); `factor` (see the module);
     `floor`, what counts as nothing, relative to the mean diagonal of K_ll (for the Gaussian kernel
     that is 1, as in the papers); `dtype` of the features (None: that of X; float32 halves time and
-    memory; kernel values and the map are computed in the precision of X); `landmark_params`,
+    memory); `landmark_params`,
     further arguments of `choose_landmarks`.
 
     Fitted: `landmarks_`, `map_` (M), `rank_` (the number of features),
@@ -144,32 +148,88 @@ class Nystrom(Approximation):
 
     # ------------------------------------------------------------------------- features
     def fit_transform(self, X, y=None):
-        return self.fit(X).transform(X)
+        self.fit(X)
+        began = time.perf_counter()
+        features = self.transform(X)
+        self.timings_["features"] = time.perf_counter() - began
+        return features
 
     def transform(self, X):
         """The features of X, computed in blocks of rows."""
         X = self._validated(X)
-        began = time.perf_counter()
         dtype = np.dtype(X.dtype if self.dtype is None else self.dtype)
         features = self._room_for(X.shape[0], self.rank_, dtype, "features")
-        for rows in self._blocks(X.shape[0]):
-            features[rows] = self.map_.apply(self._values(X[rows], dtype))
-        self.timings_["features"] = time.perf_counter() - began
+        landmarks = self._landmarks_for(X, dtype)
+
+        def compute(rows):
+            features[rows] = self.map_.apply(self._values(X[rows], landmarks, dtype))
+
+        for_each_block(compute, self._blocks(X.shape[0]))
         return features
 
-    def kernel_values(self, X):
-        """K(X, landmarks), to which `map_` belongs: the features are `map_.apply` of its rows."""
+    def implicit_features(self, X):
+        """What stands for the features without forming them: they are `map_.apply(values)`.
+
+        Returns a function of a precision that computes the kernel values, the map, the squared
+        lengths of the features (bounds), the error of values by precision, and the precision that
+        pays: single where there are so many values that time matters.
+        """
         X = self._validated(X)
-        began = time.perf_counter()
-        dtype = np.dtype(X.dtype if self.dtype is None else self.dtype)
+        dtype = np.dtype(self.dtype or X.dtype)
+        if self.dtype is None and X.shape[0] * self.map_.n_landmarks >= MANY_VALUES:
+            dtype = np.dtype(np.float32)
+
+        def values(dtype):
+            began = time.perf_counter()
+            computed = self.kernel_values(X, dtype)
+            self.timings_["features"] = time.perf_counter() - began
+            return computed
+
+        lengths = np.asarray(self.kernel_.diag(X), dtype=np.float64)
+        return values, self.map_, lengths, lambda dtype: self.value_error(X, dtype), dtype
+
+    def kernel_values(self, X, dtype=None):
+        """K(X, landmarks), to which `map_` belongs: the features are `map_.apply` of its rows.
+
+        Weights w of the features are weights `map_.fold(w)` of these values, so that solvers which
+        need few features at a time can do without the others.
+        """
+        X = self._validated(X)
+        dtype = np.dtype(dtype or self.dtype or X.dtype)
         values = self._room_for(X.shape[0], self.map_.n_landmarks, dtype, "kernel values")
-        for rows in self._blocks(X.shape[0]):
-            values[rows] = self._values(X[rows], dtype)
-        self.timings_["features"] = time.perf_counter() - began
+        landmarks = self._landmarks_for(X, dtype)
+
+        def compute(rows):
+            values[rows] = self._values(X[rows], landmarks, dtype)
+
+        for_each_block(compute, self._blocks(X.shape[0]))
         return values
 
-    def _values(self, X, dtype):
-        return self.kernel_(X, self.landmarks_).astype(dtype, copy=False)
+    def _values(self, X, landmarks, dtype):
+        X = X.astype(landmarks.dtype, copy=False)
+        return self.kernel_(X, landmarks).astype(dtype, copy=False)
+
+    def _landmarks_for(self, X, dtype):
+        """The landmarks in the precision in which kernel values are computed.
+
+        Single precision pays where there are many features, and costs about 4 gamma |x|^2 roundings
+        of the value: too much for rows that are many bandwidths long.
+        """
+        points = self.landmarks_
+        if dtype == np.float64 or X.dtype == np.float32 or points.shape[1] < MANY_FEATURES:
+            return points
+        if not isinstance(self.kernel_, RBF):
+            return points
+        centred = points if sp.issparse(points) or sp.issparse(X) else points - points.mean(axis=0)
+        longest = float(row_norms(centred, squared=True).max())
+        return points.astype(np.float32) if 4.0 * self.kernel_.gamma * longest <= 32.0 else points
+
+    def value_error(self, X, dtype):
+        """About how far kernel values in this precision are off, relative to their size."""
+        if dtype == np.float64:
+            return np.finfo(np.float64).eps
+        computed_in_single = self._landmarks_for(X, dtype).dtype == np.float32
+        return np.finfo(np.float32).eps * (8.0 if computed_in_single else 0.5)
 
     def _blocks(self, n_rows):
         return row_blocks(n_rows, max(SMALLEST_BLOCK, BLOCK_BYTES // (8 * self.map_.n_landmarks)))

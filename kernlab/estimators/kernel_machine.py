@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from kernlab.approximations import get_approximation
-from kernlab.solvers import get_solver, summarise
+from kernlab.solvers import MappedRows, get_solver, summarise
 
 
 class KernelMachine(ClassifierMixin, BaseEstimator):
@@ -167,6 +167,9 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
     def _approximate(self, approximation, solver, X):
         """Fit the approximation and return what the solver needs of it."""
         if solver.needs == "features":
+            if solver.takes_implicit and hasattr(approximation, "implicit_features"):
+                approximation.fit(X)
+                return MappedRows(*approximation.implicit_features(X))
             return approximation.fit_transform(X)
         approximation.fit(X)
         return approximation.operator() if solver.needs == "operator" else approximation

@@ -10,6 +10,7 @@ from functools import partial
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.coordinate import solve_dcd
 from kernlab.solvers.hinge_admm import solve_hinge_admm
+from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.liblinear import solve_liblinear
 from kernlab.solvers.newton import solve_newton
 from kernlab.solvers.result import SolverResult, summarise
@@ -17,6 +18,8 @@ from kernlab.solvers.result import SolverResult, summarise
 __all__ = [
     "SOLVERS",
     "Certificate",
+    "FeatureRows",
+    "MappedRows",
     "SolverResult",
     "SolverSpec",
     "best_intercept",
@@ -37,6 +40,7 @@ class SolverSpec:
 
     `needs`: "features" (F, one row per point), "operator" (products with K~) or "shifted" (solves
     with K~ + beta I). Solvers of features return weights, the others dual variables times labels.
+    `takes_implicit`: whether features may come as `MappedRows`, not formed before they are needed.
     """
 
     name: str
@@ -46,6 +50,7 @@ class SolverSpec:
     intercepts: tuple
     title: str
     takes_seed: bool = False
+    takes_implicit: bool = False
 
     def check(self, loss, intercept):
         """Refuse a problem that this solver does not solve."""
@@ -73,6 +78,7 @@ SOLVERS = {
             ("free", "penalised", "none"),
             "semismooth Newton method",
             takes_seed=True,
+            takes_implicit=True,
         ),
         SolverSpec(
             "dcd",

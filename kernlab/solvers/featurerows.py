@@ -80,6 +80,10 @@ class FeatureRows:
         products, totals = zip(*for_each_block(part, self._parts(len(rows))), strict=True)
         return self._unfold(sum(products)), sum(totals)
 
+    def rounding(self, w):
+        """How far scores are off because of how rows are stored; what is given counts as exact."""
+        return 0.0
+
     # What a subclass changes whose rows are not the features themselves.
     def _explicit(self, rows, dtype):
         """The features of the rows named, in an array of their own."""
@@ -135,15 +139,28 @@ class FeatureRows:
 class MappedRows(FeatureRows):
     """Features F = A M that are formed for a few rows at a time only, where a Hessian needs them.
 
-    `map_` has `n_features`, `apply(rows of A)` (which may overwrite them), `fold(w)` = M w and
-    `unfold(g)` = M^T g. `squared_norms`: |F_i|^2, or what bounds it.
+    `values(dtype)` computes A; `map_` has `n_features`, `apply(rows of A)` (which may overwrite
+    them), `fold(w)` = M w and `unfold(g)` = M^T g; `squared_norms` is |F_i|^2 or what bounds it;
+    `error(dtype)` is how far values of that precision are off, relative to their size.
     """
 
-    def __init__(self, A, map_, squared_norms):
+    def __init__(self, values, map_, squared_norms, error, dtype):
+        A = values(np.dtype(dtype))
         super().__init__(A)
         self.map_ = map_
         self.shape = (A.shape[0], map_.n_features)
         self.squared_norms = np.asarray(squared_norms, dtype=np.float64)
+        self._values, self._error = values, error
+
+    @cached_property
+    def in_double(self):
+        return MappedRows(
+            self._values, self.map_, self.squared_norms, self._error, np.dtype(np.float64)
+        )
+
+    def rounding(self, w):
+        """About how far scores are off: errors of the values, of random sign, times weights."""
+        return float(self._error(self.dtype) * np.linalg.norm(self.map_.fold(w)))
 
     def _explicit(self, rows, dtype):
         return self.map_.apply(self.F[rows].astype(dtype, copy=False))

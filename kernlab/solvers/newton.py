@@ -39,6 +39,7 @@ ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 DIRECT_FEATURES = 6000  # above, factors of V cost more than conjugate gradients
 SAMPLE_SHARE = 8  # rows per row of the sample that is solved first
 SAMPLE_STEPS = 15
+ROUNDING_ALLOWED = 1e-3  # of scores, in units of the margin
 EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
 RUNG = 10.0
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
@@ -91,7 +92,12 @@ def solve_newton(
         )
     results = []
     for value in path:
-        results.append(course.solve(float(value), tol, gap_tol, max_iter, began))
+        result = course.solve(float(value), tol, gap_tol, max_iter, began)
+        if rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
+            rows = rows.in_double
+            course = course.continued(rows)
+            result = course.solve(float(value), tol, gap_tol, max_iter, began)
+        results.append(result)
         began = time.perf_counter()
     for result in results:
         warn_unless_converged(
@@ -162,6 +168,14 @@ class _Course:
         steps = SAMPLE_STEPS - part.steps_left
         self.notes = [*part.notes, f"began with {steps} steps on {len(chosen):,} rows"]
         self.point = self.problem.at(part.point.x)
+
+    def continued(self, rows):
+        """The same problem on rows of higher precision, from the same place."""
+        problem = Problem(rows, self.problem.intervals, self.problem.intercept)
+        course = _Course(problem, self.method, self.eta, self.callback)
+        course.point, course.solved_for = problem.at(self.point.x), self.solved_for
+        course.notes = [*self.notes, "went on in double precision"]
+        return course
 
     def solve(self, C, tol, gap_tol, max_iter, began):
         """The result for one C, from where the iteration stands."""

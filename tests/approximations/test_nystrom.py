@@ -133,6 +133,9 @@ def test_maps_fold_weights_and_unfold_gradients(factor):
     np.testing.assert_allclose(K @ map_.map_.fold(w), F @ w, atol=1e-7)
     np.testing.assert_allclose(map_.map_.unfold(K.T @ g), F.T @ g, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(map_.map_.apply(map_.kernel_values(NEW)), F, atol=1e-10)
+    single = map_.kernel_values(NEW, np.float32)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, K, atol=2 * map_.value_error(NEW, np.float32))
     np.testing.assert_allclose(map_.decision(NEW, w), F @ w, atol=1e-7)
     points, weights = map_.expansion(w)
     assert points.shape[0] == len(weights)

@@ -364,13 +364,46 @@ def test_features_that_stay_implicit_give_the_same_solution():
             return M.T @ gradient
 
     explicit, path = A @ M, [0.1, 10.0]
-    rows = MappedRows(A, Map(), (explicit**2).sum(axis=1))
+    norms = (explicit**2).sum(axis=1)
+    rows = MappedRows(A.astype, Map(), norms, error=lambda dtype: 0.0, dtype=np.float64)
     for method in ("direct", "cg"):
         implicit = tight(rows, y, C=path, method=method, warm_up=False)
         reference = tight(explicit, y, C=path, method=method, warm_up=False)
         np.testing.assert_allclose(implicit.coefficients, reference.coefficients, rtol=1e-7)
         np.testing.assert_allclose(implicit.objective, reference.objective, rtol=1e-10)
     assert sum(formed) < 3 * 3000
+
+
+class Identity:
+    def __init__(self, n_features, stretch):
+        self.n_features, self.stretch = n_features, stretch
+
+    def apply(self, rows):
+        return rows * rows.dtype.type(self.stretch)
+
+    def fold(self, w):
+        return w * self.stretch
+
+    unfold = fold
+
+
+def test_it_goes_on_in_double_where_rounding_would_show():
+    """Values of single precision, multiplied up by the map: scores would be off by percents."""
+    F, y = problem(n=3000, p=5)
+    A = 1e-6 * (F + 1e4)  # small differences of values
+    norms = (F**2).sum(axis=1)
+    exact = tight(A * 1e6, y, C=0.1, intercept="free")
+
+    def rows(error):
+        return MappedRows(A.astype, Identity(5, 1e6), norms, error, np.float32)
+
+    careful = tight(rows(lambda dtype: np.finfo(dtype).eps), y, C=0.1, intercept="free")
+    assert "double precision" in careful.message
+    np.testing.assert_allclose(careful.coefficients, exact.coefficients, rtol=1e-6)
+    careless = tight(rows(lambda dtype: 0.0), y, C=0.1, intercept="free")
+    assert "double" not in careless.message
+    assert careful.objective == pytest.approx(exact.objective, rel=1e-9)
+    assert abs(careless.objective / exact.objective - 1.0) > 1e-7
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
