@@ -45,9 +45,10 @@ def test_point_is_its_fields_in_plain_types():
 @given(st.floats(-1e6, 1e6), st.floats(0, 10), st.floats(-2, 2))
 def test_tolerance_accepts_exactly_its_width(published, width, share):
     measured = published + share * width
-    if abs(abs(share) - 1) > 1e-3:
-        expected = abs(measured - published) <= width
-        assert Tolerance(absolute=width).accepts(published, measured) == expected
+    difference = abs(measured - published)
+    # At the very edge the hair of slack for binary arithmetic decides.
+    if abs(difference - width) > 1e-8 * (1 + abs(published)):
+        assert Tolerance(absolute=width).accepts(published, measured) == (difference <= width)
     assert Tolerance(relative=0.5).accepts(100, 150)
     assert not Tolerance(relative=0.5).accepts(100, 151)
 
