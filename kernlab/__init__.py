@@ -10,12 +10,22 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "FPC": "kernlab.estimators",
+    "LASN": "kernlab.estimators",
+    "LASNRegressor": "kernlab.estimators",
     "KernelMachine": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
     "published": "kernlab.published",
 }
 
-__all__ = ["FPC", "KernelMachine", "__version__", "load_dataset", "published"]
+__all__ = [
+    "FPC",
+    "LASN",
+    "KernelMachine",
+    "LASNRegressor",
+    "__version__",
+    "load_dataset",
+    "published",
+]
 
 
 def __getattr__(name):

@@ -2,10 +2,12 @@
 
 from kernlab.estimators.fpc import FPC
 from kernlab.estimators.kernel_machine import KernelMachine
+from kernlab.estimators.lasn import LASN, LASNRegressor
 
-__all__ = ["ESTIMATORS", "FPC", "KernelMachine"]
+__all__ = ["ESTIMATORS", "FPC", "LASN", "KernelMachine", "LASNRegressor"]
 
 ESTIMATORS = {
     "KernelMachine": KernelMachine,
     "FPC": FPC,
+    "LASN": LASN,
 }

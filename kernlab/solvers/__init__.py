@@ -9,8 +9,8 @@ from functools import partial
 
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.coordinate import solve_dcd
-from kernlab.solvers.hinge_admm import solve_hinge_admm
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
+from kernlab.solvers.hinge_admm import solve_hinge_admm
 from kernlab.solvers.liblinear import solve_liblinear
 from kernlab.solvers.newton import solve_newton
 from kernlab.solvers.result import SolverResult, summarise
