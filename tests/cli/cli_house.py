@@ -58,7 +58,7 @@ FAR = study("far-t1", paper="far", grid=lambda profile: [Point.make("higgs", "LA
 SLOW = study("slow-t1", slow, slow_grid, paper="slow")
 UGLY = study("ugly-t1", paper="ugly")
 BENCH = study("bench-fit", paper="bench", timing=True)
-ALL = (GOOD, OTHER, BAD, CAPPED, EMPTY, FAR, SLOW, UGLY, BENCH)
+ALL = (BENCH, GOOD, OTHER, BAD, CAPPED, EMPTY, FAR, SLOW, UGLY)
 SPECS = {
     "tiny-t1": [FigureSpec("tiny-t1", "error", "A caption.", draw)],
     "ugly-t1": [
