@@ -100,7 +100,7 @@ def key_figures(table):
     }
 
 
-def below(value):
+def below(value, finest=-6):
     """A small number as the power of ten that bounds it: rounding differs between machines."""
-    bound = next((e for e in range(-6, 3) if value < 10.0**e), None)
+    bound = next((e for e in range(finest, 3) if value < 10.0**e), None)
     return "not small" if bound is None else f"below 1e{bound}"
