@@ -24,6 +24,7 @@ class ChebyshevBasis:
 
     def __init__(self, low, high, degree):
         self.columns = np.flatnonzero(high > low)
+        self.corner = low
         self.low = low[self.columns]
         self.width = high[self.columns] - self.low
         self.monomials = Monomials.up_to(len(self.columns), degree)
@@ -54,7 +55,7 @@ class ChebyshevBasis:
         """
         slopes = np.asarray(slopes, dtype=np.float64)
         half = 0.5 * slopes[:, self.columns] * self.width
-        constants = constants + slopes[:, self.columns] @ self.low + half.sum(axis=1)
+        constants = constants + slopes @ self.corner + half.sum(axis=1)
         result = np.zeros((len(self), len(constants)))
         result[0] = 1.0
         up, down = self._neighbours
@@ -111,13 +112,16 @@ def _neighbours(exponents, binomial):
 def _times_affine(coefficients, reach, constants, slopes, up, down):
     """The polynomials of the first `reach` rows of coefficients, times constants + slopes . t."""
     product = np.zeros(coefficients.shape)
+    n = len(constants)
     for feature in range(reach):
-        product[feature] += constants * coefficients[feature]
+        for j in range(n):
+            product[feature, j] += constants[j] * coefficients[feature, j]
         for v in range(up.shape[1]):
-            if down[feature, v] < 0:
-                product[up[feature, v]] += slopes[:, v] * coefficients[feature]
-            else:
-                change = 0.5 * slopes[:, v] * coefficients[feature]
-                product[up[feature, v]] += change
-                product[down[feature, v]] += change
+            above, below = up[feature, v], down[feature, v]
+            share = 1.0 if below < 0 else 0.5
+            for j in range(n):
+                change = share * slopes[j, v] * coefficients[feature, j]
+                product[above, j] += change
+                if below >= 0:
+                    product[below, j] += change
     return product

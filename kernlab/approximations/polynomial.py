@@ -105,6 +105,8 @@ class PolynomialMap(Approximation):
         """The same for rows that are read in blocks; `bounds` where they are known already."""
         began = time.perf_counter()
         self._check_parameters()
+        for derived in ("chebyshev_", "change_of_basis_", "centre_check_"):
+            self.__dict__.pop(derived, None)
         self.n_features_in_ = source.shape[1]
         low, high = source.bounds() if bounds is None else bounds
         self.low_, self.high_ = low, high
@@ -113,8 +115,6 @@ class PolynomialMap(Approximation):
         self._choose_centres(source)
         self.kernel_ = Polynomial(1.0, self.degree, 1.0)
         self.timings_["centres"] = time.perf_counter() - began - self.timings_["scaling"]
-        self.__dict__.pop("chebyshev_", None)
-        self.__dict__.pop("centre_check_", None)
         return self
 
     def _check_parameters(self):

@@ -1,0 +1,203 @@
+"""Polynomial features on centres: values, centres, scaling, rank, and refusals."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kernlab.approximations import PolynomialMap
+from kernlab.approximations.polynomialrows import integer_power
+from kernlab.memory import MemoryLimitError
+
+X = np.random.default_rng(0).standard_normal((80, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
+NEW = np.random.default_rng(1).standard_normal((30, 3)) * [1.0, 10.0, 0.1]
+SCALED = MinMaxScaler().fit_transform(X)
+
+
+@parametrize_with_checks([PolynomialMap(2), PolynomialMap(2, basis="chebyshev")])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5, 8])
+def test_features_are_the_papers(degree):
+    fitted = PolynomialMap(degree).fit(X)
+    n = fitted.n_centres_
+    expected = (1.0 + SCALED @ SCALED[:n].T) ** degree
+    np.testing.assert_allclose(fitted.transform(X), expected, rtol=1e-12)
+    scaled_new = MinMaxScaler().fit(X).transform(NEW)
+    expected = (1.0 + scaled_new @ SCALED[:n].T) ** degree
+    np.testing.assert_allclose(
+        fitted.transform(NEW), expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize(("degree", "n"), [(1, 4), (2, 10), (5, 56), (6, 80), (20, 80)])
+def test_there_are_as_many_centres_as_dimensions_or_rows(degree, n):
+    assert PolynomialMap(degree).fit(X).n_centres_ == n
+
+
+@pytest.mark.parametrize("exponent", range(1, 21))
+def test_powers_by_squaring_are_powers(exponent):
+    base = np.random.default_rng(exponent).uniform(-2, 2, (5, 7))
+    expected = base**exponent
+    np.testing.assert_allclose(
+        integer_power(base.copy(), exponent, np.empty_like(base)), expected, rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("basis", ["power", "chebyshev"])
+def test_decisions_are_features_times_weights(basis):
+    fitted = PolynomialMap(3, basis=basis).fit(X)
+    weights = np.random.default_rng(2).standard_normal((fitted.rank_, 4))
+    np.testing.assert_allclose(
+        fitted.decision(NEW, weights), fitted.transform(NEW) @ weights, rtol=1e-10, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("degree", [1, 2, 4])
+def test_both_bases_span_the_same_functions(degree):
+    powers = PolynomialMap(degree).fit(X)
+    chebyshev = PolynomialMap(degree, basis="chebyshev").fit(X)
+    change = powers.change_of_basis_
+    assert change.shape == (chebyshev.rank_, powers.rank_)
+    np.testing.assert_allclose(
+        chebyshev.transform(NEW) @ change, powers.transform(NEW), rtol=1e-9, atol=1e-9
+    )
+    assert np.linalg.matrix_rank(change) == powers.dimension_
+
+
+# ------------------------------------------------------------------------------- centres
+def test_centres_are_first_random_uniform_or_given():
+    n = 10
+    first = PolynomialMap(2).fit(X)
+    np.testing.assert_allclose(first.centres_, SCALED[:n])
+    drawn = PolynomialMap(2, centres="random", random_state=3).fit(X).centres_
+    rows = [np.flatnonzero(np.all(np.isclose(SCALED, c), axis=1)) for c in drawn]
+    assert all(len(r) == 1 for r in rows)
+    assert len(set(np.concatenate(rows))) == n
+    again = PolynomialMap(2, centres="random", random_state=3).fit(X).centres_
+    np.testing.assert_array_equal(drawn, again)
+    uniform = PolynomialMap(2, centres="uniform", n_centres=500, random_state=0).fit(X).centres_
+    assert uniform.shape == (500, 3)
+    assert uniform.min() >= 0
+    assert uniform.max() <= 1
+    np.testing.assert_allclose(uniform.mean(axis=0), 0.5, atol=0.05)
+    given = PolynomialMap(2, centres=X[5:12]).fit(X)
+    np.testing.assert_allclose(given.centres_, SCALED[5:12])
+    assert given.n_centres_ == 7
+
+
+@pytest.mark.parametrize("centres", ["first", "random", "uniform"])
+def test_almost_every_set_of_centres_is_fundamental(centres):
+    check = PolynomialMap(3, centres=centres, random_state=0).fit(X).centre_check_
+    assert check.is_fundamental
+    assert check.rank == check.dimension == check.n_centres == 20
+    assert check.condition > 100
+
+
+def test_degenerate_centres_are_found_out():
+    line = np.outer(np.linspace(0, 1, 20), np.ones(3))
+    on_a_line = PolynomialMap(3, centres=line, scaling="none").fit(SCALED).centre_check_
+    assert not on_a_line.is_fundamental
+    assert on_a_line.rank == 4  # polynomials of degree 3 in the one direction
+    twice = np.vstack([X[:10], X[:10]])
+    assert PolynomialMap(3, centres=twice).fit(X).centre_check_.rank == 10
+    few = PolynomialMap(3, n_centres=7).fit(X).centre_check_
+    assert few.rank == 7
+    assert not few.is_fundamental
+
+
+def test_more_centres_than_dimensions_add_nothing():
+    check = PolynomialMap(2, n_centres=25).fit(X).centre_check_
+    assert check.rank == check.dimension == 10
+    assert check.n_centres == 25
+
+
+def test_a_constant_column_adds_no_dimension():
+    constant = X.copy()
+    constant[:, 1] = 3.0
+    fitted = PolynomialMap(2).fit(constant)
+    assert fitted.n_centres_ == 10
+    assert fitted.centre_check_.rank == 6
+    assert np.all(np.isfinite(fitted.transform(constant)))
+    assert PolynomialMap(2, basis="chebyshev").fit(constant).rank_ == 6
+
+
+# --------------------------------------------------------------------------- as elsewhere
+def test_sparse_rows_and_single_precision_give_the_same():
+    sparse = X * (np.abs(X) > 0.9)
+    dense = PolynomialMap(3).fit(sparse)
+    from_sparse = PolynomialMap(3).fit(sp.csr_matrix(sparse))
+    np.testing.assert_array_equal(from_sparse.transform(sp.csr_matrix(NEW)), dense.transform(NEW))
+    single = PolynomialMap(3).fit(sparse.astype(np.float32))
+    np.testing.assert_allclose(single.transform(NEW), dense.transform(NEW), rtol=1e-4, atol=1e-2)
+
+
+def test_it_works_in_a_pipeline():
+    from sklearn.linear_model import RidgeClassifier
+
+    y = (X[:, 0] * X[:, 2] > 0).astype(int)
+    assert make_pipeline(PolynomialMap(2), RidgeClassifier()).fit(X, y).score(X, y) > 0.7
+
+
+def test_features_come_in_blocks():
+    fitted = PolynomialMap(3).fit(X)
+    blocks = list(fitted.iter_features(X, rows_per_block=33))
+    assert [rows.stop - rows.start for rows, _ in blocks] == [33, 33, 14]
+    np.testing.assert_array_equal(np.vstack([block for _, block in blocks]), fitted.transform(X))
+
+
+def test_unscaled_features_are_warned_about_and_scaled_ones_are_not():
+    with pytest.warns(UserWarning, match=r"features range from .* Use scaling='unit'"):
+        PolynomialMap(5, scaling="none").fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PolynomialMap(5, scaling="none").fit(SCALED)
+        PolynomialMap(5).fit(X)
+
+
+def test_fitted_again_it_forgets():
+    fitted = PolynomialMap(2).fit(X)
+    assert fitted.centre_check_.rank == 10
+    half = fitted.change_of_basis_
+    fitted.fit(2 * X[:, :2])
+    assert fitted.centre_check_.dimension == 6
+    assert fitted.change_of_basis_.shape != half.shape
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"degree": 0}, "degree must be a positive whole number"),
+        ({"degree": 2.0}, "degree must be a positive whole number"),
+        ({"degree": True}, "degree must be a positive whole number"),
+        ({"degree": 101}, "beyond 100"),
+        ({"degree": 2, "n_centres": 0}, "n_centres must be a positive"),
+        ({"degree": 2, "n_centres": 81}, "exceeds the 80 rows"),
+        ({"centres": "best"}, "centres='best' is not an array nor one of"),
+        ({"centres": np.ones((3, 2))}, r"shape \(3, 2\); it must be points of 3 features"),
+        ({"centres": np.ones((3, 3)), "n_centres": 4}, "n_centres=4 but 3 centres"),
+        ({"centres": np.full((3, 3), np.nan)}, "not finite"),
+        ({"basis": "legendre"}, "basis='legendre' is not one of"),
+        ({"basis": "chebyshev", "n_centres": 5}, "takes no n_centres"),
+        ({"scaling": "standard"}, "scaling='standard' is not one of"),
+    ],
+)
+def test_bad_parameters_say_what_is_wrong(changes, message):
+    with pytest.raises(ValueError, match=message):
+        PolynomialMap(**{"degree": 2} | changes).fit(X)
+
+
+def test_memory_is_predicted_before_it_is_taken():
+    wide = np.random.default_rng(0).random((20, 60))
+    with pytest.raises(MemoryLimitError, match=r"5,843,355,957 polynomial features .*lower degree"):
+        PolynomialMap(7, basis="chebyshev").fit(np.random.default_rng(0).random((20, 80)))
+    with pytest.raises(MemoryLimitError, match="1,891 features"):
+        PolynomialMap(2, n_centres=1891, centres="uniform").fit(wide).set_params(
+            max_memory="100kB"
+        ).transform(wide)
