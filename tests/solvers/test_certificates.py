@@ -197,7 +197,8 @@ def test_weights_and_dual_variables_certify_alike(loss, intercept):
 def test_the_residual_sees_weights_that_are_not_those_of_the_dual():
     """For the squared hinge dual variables read off the margins always agree with the margins."""
     F, y, _ = small_problem()
-    assert certify_primal(F, y, np.full(F.shape[1], 0.1), 0.0, C=1.0).kkt_residual > 0.1
+    w = np.full(F.shape[1], 0.1)
+    assert certify_primal(F, y, w, 0.0, C=1.0, intercept="none").kkt_residual > 0.1
 
 
 def test_single_precision_and_integers_certify_as_doubles_do():
@@ -209,7 +210,9 @@ def test_single_precision_and_integers_certify_as_doubles_do():
     assert single.dual == pytest.approx(double.dual, rel=1e-5)
     counts = np.rint(F).astype(int)
     whole = certify_primal(counts, y, w, 0.1, C=1.0)
-    assert whole.dual == pytest.approx(certify_primal(counts * 1.0, y, w, 0.1, C=1.0).dual)
+    expected = certify_primal(counts * 1.0, y, w, 0.1, C=1.0)
+    assert whole.dual == pytest.approx(expected.dual)
+    assert whole.kkt_residual == pytest.approx(expected.kkt_residual)
 
 
 # ----------------------------------------------------------------------- the intercept
@@ -259,8 +262,9 @@ def test_of_a_flat_stretch_the_middle_is_taken():
 
 @LOSS
 @pytest.mark.parametrize("label", [-1.0, 1.0])
-def test_one_class_alone_loses_nothing(loss, label):
-    scores = np.array([0.0, 1.0, -3.0])
+@pytest.mark.parametrize("scores", [[0.0, 1.0, -3.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])
+def test_one_class_alone_loses_nothing(loss, label, scores):
+    scores = np.array(scores)
     b = best_intercept(scores, np.full(3, label), np.ones(3), get_loss(loss))
     assert objective(b, scores, np.full(3, label), np.ones(3), loss, "free") == 0.0
 

@@ -124,6 +124,16 @@ def test_a_hostile_c_ends_with_an_honest_figure(loss, C):
         assert found.objective == pytest.approx(C * len(y), rel=1e-4)  # no weight pays
 
 
+@INTERCEPT
+def test_it_stops_when_no_variable_can_move(intercept):
+    """All at their upper bounds: no tolerance would be met later than at once."""
+    F, y = problem()
+    found = solve_dcd(F, y, C=1e-6, intercept=intercept, tol=1e-300, max_iter=1000)
+    np.testing.assert_array_equal(found.dual_variables, 1e-6)
+    assert found.converged
+    assert found.n_iter < 20
+
+
 # --------------------------------------------------------------------------------- rows
 @LOSS
 @INTERCEPT
