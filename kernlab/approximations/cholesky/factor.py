@@ -1,0 +1,112 @@
+"""A sparse Cholesky factor of a symmetric matrix: ordered, counted, then computed.
+
+    A[p][:, p] = L L^T,     so  F = L[argsort(p)]  has the rows of A and  F F^T = A.
+
+The permutation p keeps L sparse: row i of L belongs to row p[i] of A. A vector in the order of A is
+therefore taken to that of L by [p] and back by [argsort(p)].
+"""
+
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernlab.approximations.cholesky.backends import ORDERINGS, NotPositiveDefinite, get_backend
+from kernlab.approximations.cholesky.symbolic import analyse_pattern
+from kernlab.approximations.cholesky.triangular import (
+    solve_lower,
+    solve_lower_sparse,
+    solve_upper,
+)
+from kernlab.memory import memory_limit, require_memory
+
+FACTOR_BYTES = 32  # an entry of L: in supernodes, as sparse columns, and the copy handed over
+
+
+def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None):
+    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit.
+
+    `ordering`: "amd" (approximate minimum degree), "metis", "nesdis" (nested dissection) where
+    built in, or "natural". `backend`: "cholmod", "superlu", or "auto" for the first at hand.
+    """
+    if ordering not in ORDERINGS:
+        raise ValueError(f"ordering={ordering!r} is not one of {', '.join(ORDERINGS)}")
+    backend = get_backend(backend)
+    # A symmetric matrix in CSR is the same one in CSC, so nothing is converted.
+    columns = sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    began = time.perf_counter()
+    permutation, analysis = backend.order(columns, ordering)
+    limit = memory_limit(max_memory)
+    symbolic = analyse_pattern(columns, permutation, limit // FACTOR_BYTES)
+    _refuse_beyond(symbolic, columns.shape[0], limit, ordering)
+    if symbolic.nonzeros >= 2**31:
+        permutation, analysis = backend.order(columns, ordering, long=True)
+    ordered = time.perf_counter()
+    ordered_by = permutation
+    try:
+        lower, permutation = backend.factor(columns, analysis)
+    except NotPositiveDefinite as error:
+        raise NotPositiveDefinite(
+            f"the sparse matrix of {columns.shape[0]:,} rows has no Cholesky factor, for it is not "
+            f"positive definite ({error})"
+        ) from error
+    if not np.array_equal(permutation, ordered_by):
+        symbolic = analyse_pattern(columns, permutation)
+    seconds = {"order": ordered - began, "factor": time.perf_counter() - ordered}
+    return SparseFactor(lower, permutation, symbolic.parent, backend.name, ordering, seconds)
+
+
+def _refuse_beyond(symbolic, n_rows, limit, ordering):
+    count = f"{symbolic.nonzeros:,} entries"
+    require_memory(
+        symbolic.nonzeros * FACTOR_BYTES,
+        limit,
+        what=f"the Cholesky factor of {n_rows:,} rows",
+        arithmetic=f"{count if symbolic.is_complete else 'more than ' + count} in the order that "
+        f"{ordering!r} found, {FACTOR_BYTES} bytes each while it is computed",
+        way_out="Take a smaller sigma, another ordering ('metis' fills in less where it is built "
+        "in), fewer rows, allow more with max_memory, or take solver='newton', which needs no "
+        "factor.",
+    )
+
+
+class SparseFactor:
+    """L and p with L L^T = A[p][:, p], and solves with them."""
+
+    def __init__(self, lower, permutation, parent, backend, ordering, seconds):
+        if not lower.has_sorted_indices:
+            lower.sort_indices()
+        self.lower, self.permutation, self.parent = lower, permutation, parent
+        self.backend, self.ordering, self.seconds = backend, ordering, seconds
+
+    @property
+    def nonzeros(self):
+        return self.lower.nnz
+
+    @property
+    def nbytes(self):
+        parts = (self.lower.data, self.lower.indices, self.lower.indptr, self.permutation)
+        return sum(part.nbytes for part in parts) + self.parent.nbytes
+
+    def rows(self):
+        """F = L[argsort(p)] as CSR: its rows are those of A, and F F^T = A."""
+        return self.lower.tocsr()[np.argsort(self.permutation)]
+
+    def solve(self, B):
+        """X with A X = B."""
+        inner = solve_upper(self.lower, solve_lower(self.lower, np.asarray(B)[self.permutation]))
+        X = np.empty_like(inner)
+        X[self.permutation] = inner
+        return X
+
+    def combination(self, weights):
+        """The combination of the rows of F that gives `weights`: x with F^T x = w (equation 42)."""
+        inner = solve_upper(self.lower, weights)
+        x = np.empty_like(inner)
+        x[self.permutation] = inner
+        return x
+
+    def features(self, rows):
+        """For each sparse row b, in the order of A: phi with F phi = b, the row's features."""
+        permuted = sp.csr_matrix(rows)[:, self.permutation]
+        return solve_lower_sparse(self.lower, self.parent, permuted)

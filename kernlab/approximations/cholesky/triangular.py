@@ -1,0 +1,101 @@
+"""Solves with a sparse lower triangle in CSC; a sparse right-hand side stays sparse."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernlab.compiled import REORDERED_SUMS, njit
+
+
+def solve_lower(L, B):
+    """X with L X = B; `B` is dense, of one or two dimensions."""
+    X = np.array(B, dtype=np.float64, order="C", copy=True)
+    _forward(L.indptr, L.indices, L.data, X.reshape(len(X), -1))
+    return X
+
+
+def solve_upper(L, B):
+    """X with L^T X = B."""
+    X = np.array(B, dtype=np.float64, order="C", copy=True)
+    _backward(L.indptr, L.indices, L.data, X.reshape(len(X), -1))
+    return X
+
+
+def solve_lower_sparse(L, parent, rows):
+    """X with L x = b for each row b of a CSR matrix, as the rows of a CSR matrix.
+
+    A solution is zero but for the columns on the paths from the entries of b up the elimination
+    tree, so a solve costs the entries of L in those columns alone.
+    """
+    rows = rows.tocsr()
+    starts, columns, values = _forward_sparse(
+        *(L.indptr, L.indices, L.data, np.asarray(parent, np.int64)),
+        *(rows.indptr, rows.indices, rows.data),
+    )
+    return sp.csr_matrix((values, columns, starts), shape=rows.shape)
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _forward(starts, indices, values, X):
+    for column in range(len(starts) - 1):
+        first = starts[column]  # the diagonal
+        for c in range(X.shape[1]):
+            X[column, c] /= values[first]
+        for k in range(first + 1, starts[column + 1]):
+            for c in range(X.shape[1]):
+                X[indices[k], c] -= values[k] * X[column, c]
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _backward(starts, indices, values, X):
+    for column in range(len(starts) - 2, -1, -1):
+        first = starts[column]
+        for k in range(first + 1, starts[column + 1]):
+            for c in range(X.shape[1]):
+                X[column, c] -= values[k] * X[indices[k], c]
+        for c in range(X.shape[1]):
+            X[column, c] /= values[first]
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _forward_sparse(starts, indices, values, parent, b_starts, b_columns, b_values):
+    n, n_rows = len(parent), len(b_starts) - 1
+    x = np.zeros(n)
+    seen = np.full(n, -1, np.int64)
+    reach = np.empty(n, np.int64)
+    out_starts = np.zeros(n_rows + 1, np.int64)
+    out_columns = np.empty(max(1024, 4 * len(b_values)), np.int64)
+    out_values = np.empty(len(out_columns))
+    for row in range(n_rows):
+        size = 0
+        for k in range(b_starts[row], b_starts[row + 1]):
+            column = b_columns[k]
+            x[column] = b_values[k]
+            while column >= 0 and seen[column] != row:
+                seen[column] = row
+                reach[size] = column
+                size += 1
+                column = parent[column]
+        ordered = np.sort(reach[:size])  # a parent comes after its children
+        begin = out_starts[row]
+        out_starts[row + 1] = begin + size
+        if begin + size > len(out_columns):
+            out_columns = _grown(out_columns, begin + size)
+            out_values = _grown(out_values, begin + size)
+        for place in range(size):
+            column = ordered[place]
+            first = starts[column]
+            solved = x[column] / values[first]
+            x[column] = 0.0
+            for k in range(first + 1, starts[column + 1]):
+                x[indices[k]] -= values[k] * solved
+            out_columns[begin + place] = column
+            out_values[begin + place] = solved
+    end = out_starts[n_rows]
+    return out_starts, out_columns[:end].copy(), out_values[:end].copy()
+
+
+@njit
+def _grown(array, at_least):
+    larger = np.empty(max(2 * len(array), at_least), array.dtype)
+    larger[: len(array)] = array
+    return larger
