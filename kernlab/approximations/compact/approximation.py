@@ -1,0 +1,270 @@
+"""The sparse kernel: a kernel of compact support and its matrix, with or without its factor.
+
+    k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2)          (thesis, equation 38)
+
+The matrix K~ = K + shift I holds the pairs nearer than 1 / alpha and nothing else. As features it
+is the thesis' Cholesky factor, F F^T = K~; as an operator it is itself, and nothing fills in.
+"""
+
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernlab.approximations.base import Approximation
+from kernlab.approximations.cholesky import factorise
+from kernlab.approximations.compact.multiply import SparseOperator, SparseProduct
+from kernlab.approximations.compact.near import NearKernel
+from kernlab.approximations.compact.plan import find_search
+from kernlab.approximations.compact.profile import make_compact_kernel, profile_of
+from kernlab.approximations.compact.sampling import predict_entries
+from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
+from kernlab.memory import memory_limit, require_memory
+
+FEATURE_BYTES = 40  # an entry of L, of F and of the copy that LIBLINEAR makes of F
+
+
+class CompactKernel(Approximation):
+    """A sparse kernel matrix: as features by its Cholesky factor, as operator, in shifted solves.
+
+    Parameters
+    ----------
+    kernel : "rbf" or "compact" (the same here: the Gaussian kernel made compact), or a Compact or
+        Wendland kernel.
+    gamma : of exp(-gamma d^2); `gamma_from_sigma` converts the thesis' sigma.
+    alpha : the kernel is zero beyond 1 / alpha; None for 1 / (3 sigma), as in the thesis.
+    l : "askey", floor(p/2) + 1 for p features, which keeps the kernel positive definite;
+        "askey-odd", the next odd number (what the thesis computed with); or a number.
+    taper : "askey", or "wendland-c2", "-c4", "-c6", which are smooth at the origin (l is not used).
+    shift : added to the diagonal.
+    ordering, backend : of the Cholesky factor (see `factorise`).
+    search : how near pairs are found: "cells", "products", or "auto".
+
+    Fitted
+    ------
+    kernel_, matrix_ (K + shift I, in the order of the rows), sparsity_, prediction_ (of its
+    entries, from a sample), smallest_eigenvalue_ (estimated where l is below its bound, else None),
+    and, computed when first asked for, factor_, permutation_, factor_sparsity_.
+    """
+
+    capabilities = ("features", "operator", "shifted")
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        gamma="scale",
+        alpha=None,
+        l="askey-odd",  # noqa: E741 - the exponent's name in the paper and in the public API
+        taper="askey",
+        shift=1e-4,
+        ordering="amd",
+        backend="auto",
+        search="auto",
+        random_state=None,
+        max_memory=None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.l = l
+        self.taper = taper
+        self.shift = shift
+        self.ordering = ordering
+        self.backend = backend
+        self.search = search
+        self.random_state = random_state
+        self.max_memory = max_memory
+
+    # ------------------------------------------------------------------------ fitting
+    def _make_kernel(self, X):
+        return make_compact_kernel(self.kernel, self.gamma, self.alpha, self.l, self.taper, X)
+
+    def _fit(self, X):
+        if not (np.isscalar(self.shift) and np.isfinite(self.shift) and self.shift >= 0):
+            raise ValueError(f"shift must be a number that is not negative, not {self.shift!r}")
+        self._profile = profile_of(self.kernel_, X.shape[1])
+        radius = self._profile.radius
+        with self._timed("predict"):
+            self.prediction_ = predict_entries(X, radius, self.random_state)
+            self.prediction_.refuse_beyond(self.max_memory)
+        with self._timed("sort"):
+            search = find_search(X, radius, self.search, self.random_state, self.max_memory)
+            self._near = NearKernel(search, self._profile, X.shape[0])
+        with self._timed("assemble"):
+            self._matrix = self._near.matrix(1.0 + self.shift, self.max_memory)
+        self._product = SparseProduct(self._matrix)
+        self._factors = {}
+        self._check_definiteness(X.shape[1])
+
+    def _timed(self, part):
+        return _Stopwatch(self.timings_, part)
+
+    def _check_definiteness(self, n_features):
+        """Warn, with the smallest eigenvalue, where the kernel need not be positive definite."""
+        self.smallest_eigenvalue_ = None
+        enough = self._profile.smallest_exponent
+        if self._profile.exponent >= enough:
+            return
+        n = self._matrix.shape[0]
+        with self._timed("smallest eigenvalue"):
+            shifted = smallest_eigenvalue(self._product, n)
+            at_least = self._matrix.diagonal().min() - gershgorin_radii(self._matrix).max()
+        self.smallest_eigenvalue_ = shifted - self.shift
+        proof = " (it is, by Gershgorin's circles)" if at_least > 0 else ""
+        warnings.warn(
+            f"the exponent {self._profile.exponent:g} is below {enough}, which a kernel of this "
+            f"kind needs to be positive definite on any rows of {n_features} features. On these "
+            f"rows the smallest eigenvalue of its matrix is about {self.smallest_eigenvalue_:.2g}, "
+            f"and {self.shift:g} is added to it{proof}",
+            stacklevel=4,
+        )
+
+    # ------------------------------------------------------------------------- matrix
+    @property
+    def matrix_(self):
+        """K + shift I as CSR, in the order of the fitted rows (a copy)."""
+        return _reordered(self._matrix, np.argsort(self._near.order))
+
+    @property
+    def sparsity_(self):
+        """The share of zeros in the kernel matrix."""
+        return 1.0 - self._matrix.nnz / self._matrix.shape[0] ** 2
+
+    @property
+    def rank_(self):
+        return self._matrix.shape[0]
+
+    @property
+    def nbytes(self):
+        """Bytes held: the matrix, and those of its factors that were asked for."""
+        matrix = self._matrix
+        held = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+        return held + sum(factor.nbytes for factor in self._factors.values())
+
+    def operator(self):
+        """K + shift I as a SciPy LinearOperator."""
+        return SparseOperator(self._product, self._near.order)
+
+    def cross(self, X):
+        """The kernel between the rows of X and the fitted rows, as CSR."""
+        return self._near.cross(self._validated(X))
+
+    # ------------------------------------------------------------------------- factor
+    def shifted(self, beta):
+        """Solves with K + (shift + beta) I, by one Cholesky factor that is kept per beta."""
+        if beta not in self._factors:
+            matrix = self._matrix
+            if beta:
+                matrix = (matrix + beta * sp.identity(matrix.shape[0], format="csr")).tocsr()
+            factor = self._factorise(matrix)
+            factor.permutation = self._near.order[factor.permutation]
+            self._factors[beta] = factor
+        return self._factors[beta]
+
+    def _factorise(self, matrix):
+        try:
+            factor = factorise(
+                matrix,
+                ordering=self.ordering,
+                backend=self.backend,
+                max_memory=self.max_memory,
+            )
+        except ValueError as error:
+            if "not positive definite" not in str(error):
+                raise
+            smallest = smallest_eigenvalue(self._product, matrix.shape[0]) - self.shift
+            raise ValueError(
+                f"{error}. The smallest eigenvalue of the kernel matrix is about {smallest:.2g}: "
+                f"raise shift above {max(0.0, -smallest):.2g}, or l to at least "
+                f"{self._profile.smallest_exponent}"
+            ) from error
+        self.timings_ |= factor.seconds
+        return factor
+
+    @property
+    def factor_(self):
+        """The Cholesky factor of K + shift I, computed when first asked for (`SparseFactor`)."""
+        return self.shifted(0.0)
+
+    @property
+    def permutation_(self):
+        """The order that keeps the factor sparse: its row i belongs to the fitted row p[i]."""
+        return self.factor_.permutation
+
+    @property
+    def factor_sparsity_(self):
+        """The share of zeros in the factor, a square matrix."""
+        return 1.0 - self.factor_.nonzeros / self._matrix.shape[0] ** 2
+
+    # ----------------------------------------------------------------------- features
+    def fit_transform(self, X, y=None):
+        """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
+        factor = self.fit(X).factor_
+        with self._timed("features"):
+            return self._features_checked(factor.nonzeros, factor.rows)
+
+    def _features_checked(self, nonzeros, compute):
+        require_memory(
+            nonzeros * FEATURE_BYTES,
+            memory_limit(self.max_memory) + self.nbytes,  # of which L is a part
+            what="a linear machine on the factor",
+            arithmetic=f"{nonzeros:,} entries, {FEATURE_BYTES} bytes each: the factor, its rows in "
+            "the order of the data, and LIBLINEAR's copy",
+            way_out="Take a smaller sigma, ordering='metis', allow more with max_memory, or take "
+            "solver='newton', which needs no factor.",
+        )
+        return compute()
+
+    def transform(self, X):
+        """Features of new rows, sparse: phi(x) with F phi(x) = K(fitted rows, x).
+
+        A fitted row gets the features that F has for it up to the shift on the diagonal, which is
+        in F but not between two rows of their own.
+        """
+        return self.factor_.features(self.cross(X))
+
+    def dual_from_weights(self, weights):
+        """The coefficient of each fitted row, from weights of the features (equation 42)."""
+        return self.factor_.combination(np.asarray(weights, np.float64))
+
+    def expansion(self, coefficients):
+        raise TypeError(
+            "the rows of a sparse kernel are not kept as points: use decision or dual_decision"
+        )
+
+    def decision(self, X, coefficients):
+        """Scores of new rows from weights of the features, in blocks, through the sparse kernel."""
+        return self._near.decide(self._validated(X), self.dual_from_weights(coefficients))
+
+    def dual_decision(self, X, coefficients, rows):
+        """Scores of new rows: K(X, fitted rows) @ coefficients, over the rows named only."""
+        coefficients = np.asarray(coefficients, np.float64)
+        dual = np.zeros((self._matrix.shape[0], *coefficients.shape[1:]))
+        dual[rows] = coefficients
+        return self._near.decide(self._validated(X), dual)
+
+
+def _reordered(matrix, order):
+    """matrix[order][:, order] with sorted columns, `order` a permutation."""
+    place = np.argsort(order)
+    moved = matrix[order]
+    moved.indices = place[moved.indices].astype(moved.indices.dtype)
+    moved.has_sorted_indices = False
+    moved.sort_indices()
+    return moved
+
+
+class _Stopwatch:
+    """Adds the seconds of a `with` block to a dictionary."""
+
+    def __init__(self, timings, part):
+        self._timings, self._part = timings, part
+
+    def __enter__(self):
+        self._began = time.perf_counter()
+
+    def __exit__(self, *error):
+        passed = time.perf_counter() - self._began
+        self._timings[self._part] = self._timings.get(self._part, 0.0) + passed

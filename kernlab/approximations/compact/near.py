@@ -1,0 +1,68 @@
+"""A compact kernel on fitted rows: its matrix, its values at new rows, and scores of new rows.
+
+All go through the pairs of rows that are near each other, block by block and on all cores; scores
+of new rows never hold more of the kernel than a block of it.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernlab.approximations.compact.assembly import assemble
+from kernlab.approximations.compact.multiply import multiply, unsigned
+from kernlab.parallel import for_each_block, row_blocks
+
+NEW_ROWS = 1024  # in a block
+
+
+class NearKernel:
+    """The kernel of a profile on the rows of a search; `order` is the order of its matrix."""
+
+    def __init__(self, search, profile, n_rows):
+        self._search, self._profile, self._n_rows = search, profile, n_rows
+
+    @property
+    def order(self):
+        return self._search.order
+
+    def matrix(self, diagonal, max_memory=None):
+        """The kernel matrix in the search's order, with `diagonal` on its diagonal."""
+
+        def upper_part(rows):
+            hits = self._search.above(rows)
+            self._profile.evaluate(hits.squares)
+            return hits
+
+        return assemble(upper_part, self._n_rows, diagonal, max_memory)
+
+    def cross(self, Z):
+        """The kernel between new rows and the fitted rows, both in their own order, as CSR."""
+        parts = self._for_new_rows(Z, lambda rows, hits: hits)
+        counts = np.concatenate([part.counts for part in parts])
+        columns = np.concatenate([self.order[part.columns] for part in parts])
+        values = np.concatenate([part.squares for part in parts])
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        kernel = sp.csr_matrix((values, columns, starts), shape=(len(counts), self._n_rows))
+        kernel.sort_indices()
+        return kernel
+
+    def decide(self, Z, dual):
+        """K(Z, fitted rows) @ dual, `dual` in the order of the fitted rows."""
+        sorted_dual = np.ascontiguousarray(dual[self.order]).reshape(len(dual), -1)
+        scores = np.empty((Z.shape[0], sorted_dual.shape[1]))
+
+        def decide(rows, hits):
+            starts = np.concatenate([[0], np.cumsum(hits.counts)])
+            multiply(*unsigned(starts, hits.columns, hits.squares), sorted_dual, scores[rows])
+
+        self._for_new_rows(Z, decide)
+        return scores.reshape(Z.shape[0], *dual.shape[1:])
+
+    def _for_new_rows(self, Z, use):
+        """use(rows, hits) for blocks of new rows, the kernel's values in place of the squares."""
+
+        def part(rows):
+            hits = self._search.around(Z[rows])
+            self._profile.evaluate(hits.squares)
+            return use(rows, hits)
+
+        return for_each_block(part, row_blocks(Z.shape[0], NEW_ROWS))
