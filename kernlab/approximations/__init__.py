@@ -1,6 +1,7 @@
 """Approximations of the kernel matrix; `APPROXIMATIONS` lists them all by name."""
 
 from kernlab.approximations.base import Approximation
+from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.nystrom import Nystrom
 from kernlab.approximations.polynomial import PolynomialMap
@@ -8,6 +9,7 @@ from kernlab.approximations.polynomial import PolynomialMap
 __all__ = [
     "APPROXIMATIONS",
     "Approximation",
+    "CompactKernel",
     "ExactKernel",
     "Nystrom",
     "PolynomialMap",
@@ -17,6 +19,7 @@ __all__ = [
 APPROXIMATIONS = {
     "exact": ExactKernel,
     "nystrom": Nystrom,
+    "compact": CompactKernel,
     "polynomial": PolynomialMap,
 }
 

@@ -103,10 +103,7 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         weights = self._row_weights(X, y, sample_weight)
         data = self._approximate(approximation, solver, X)
         approximated = time.perf_counter()
-        self.results_ = [
-            solver.solve(data, sign, sample_weight=weights, **self._solver_arguments(solver))
-            for sign in signs
-        ]
+        self.results_ = self._solve(solver, data, signs, weights)
         solved = time.perf_counter()
         self.approximation_ = approximation
         self._store(solver)
@@ -173,6 +170,13 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
             return approximation.fit_transform(X)
         approximation.fit(X)
         return approximation.operator() if solver.needs == "operator" else approximation
+
+    def _solve(self, solver, data, signs, weights):
+        """One result for each binary problem; together where the solver shares work among them."""
+        arguments = self._solver_arguments(solver)
+        if solver.all_at_once:
+            return solver.solve(data, np.column_stack(signs), sample_weight=weights, **arguments)
+        return [solver.solve(data, sign, sample_weight=weights, **arguments) for sign in signs]
 
     def _solver_arguments(self, solver):
         arguments = {"C": self.C, "loss": self.loss, "intercept": self.intercept}

@@ -13,6 +13,7 @@ from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.hinge_admm import solve_hinge_admm
 from kernlab.solvers.liblinear import solve_liblinear
 from kernlab.solvers.newton import solve_newton
+from kernlab.solvers.newton_cg import solve_newton_cg
 from kernlab.solvers.result import SolverResult, summarise
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "solve_hinge_admm",
     "solve_liblinear",
     "solve_newton",
+    "solve_newton_cg",
     "summarise",
 ]
 
@@ -41,6 +43,7 @@ class SolverSpec:
     `needs`: "features" (F, one row per point), "operator" (products with K~) or "shifted" (solves
     with K~ + beta I). Solvers of features return weights, the others dual variables times labels.
     `takes_implicit`: whether features may come as `MappedRows`, not formed before they are needed.
+    `all_at_once`: takes the labels of several problems as columns, and gives a list of results.
     """
 
     name: str
@@ -51,6 +54,7 @@ class SolverSpec:
     title: str
     takes_seed: bool = False
     takes_implicit: bool = False
+    all_at_once: bool = False
 
     def check(self, loss, intercept):
         """Refuse a problem that this solver does not solve."""
@@ -79,6 +83,15 @@ SOLVERS = {
             "semismooth Newton method",
             takes_seed=True,
             takes_implicit=True,
+        ),
+        SolverSpec(
+            "newton-cg",
+            solve_newton_cg,
+            "operator",
+            ("squared_hinge",),
+            ("free", "penalised", "none"),
+            "semismooth Newton method with products of the kernel matrix alone",
+            all_at_once=True,
         ),
         SolverSpec(
             "dcd",
