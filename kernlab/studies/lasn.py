@@ -3,7 +3,7 @@
 from functools import partial
 
 from kernlab.solvers.newton import solve_newton
-from kernlab.studies import equivalence, landmark_theory
+from kernlab.studies import equivalence, landmark_theory, lasn_sweeps, lasn_tables
 from kernlab.studies.base import Study, Tolerance
 from kernlab.studies.data_tables import data_table
 
@@ -19,6 +19,8 @@ def _thm1(point, seed):
 
 
 STUDIES = (
+    *lasn_sweeps.STUDIES,
+    *lasn_tables.STUDIES,
     Study(
         id="lasn-thm1",
         paper="lasn",
