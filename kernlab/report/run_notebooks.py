@@ -187,7 +187,7 @@ def this_python():
             return KernelSpec(
                 argv=[
                     *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
-                    "--log-level=ERROR",  # a kernel that lives for a minute need not be encrypted
+                    "--log-level=CRITICAL",  # its unencrypted minute of life and its end concern nobody
                 ],
                 language="python",
                 display_name="Python 3",
