@@ -187,7 +187,7 @@ def this_python():
             return KernelSpec(
                 argv=[
                     *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
-                    "--log-level=CRITICAL",  # how a minute of life is secured and ends concerns nobody
+                    "--log-level=CRITICAL",  # it lives for a minute, and how concerns nobody
                 ],
                 language="python",
                 display_name="Python 3",
