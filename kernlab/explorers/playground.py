@@ -50,9 +50,7 @@ def fit_playground(dataset, kernel, gamma, C, rows=500, seed=0):
     began = time.perf_counter()
     machine.fit(X, y)
     seconds = time.perf_counter() - began
-    low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
-    across, up = np.linspace(low[0], high[0], _GRID), np.linspace(low[1], high[1], _GRID)
-    points = np.column_stack([axis.ravel() for axis in np.meshgrid(across, up)])
+    across, up, points = grid_points(X)
     return PlaygroundFit(
         X=X,
         y=y,
@@ -65,17 +63,17 @@ def fit_playground(dataset, kernel, gamma, C, rows=500, seed=0):
     )
 
 
-@house_style()
-def draw_playground(fit):
-    """The sides, the boundary (solid), the margins (dashed) and the support vectors (ringed)."""
-    figure, ax = new_figure(panel=(5.6, 4.2))
-    figure.set_layout_engine("none")  # fixed margins: no layout to solve at every release
-    ax.set_position([0.005, 0.005, 0.99, 0.99])
-    ax.set(xticks=[], yticks=[])
-    across, up, decisions = fit.grid
-    bounded = np.clip(decisions, -1.5, 1.5)
+def grid_points(X):
+    """A grid over the rows of X and a little beyond: its two axes, and all its points."""
+    low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
+    across, up = np.linspace(low[0], high[0], _GRID), np.linspace(low[1], high[1], _GRID)
+    return across, up, np.column_stack([axis.ravel() for axis in np.meshgrid(across, up)])
+
+
+def draw_sides(ax, across, up, decisions):
+    """The two sides as colours, the boundary as a solid line, the margins dashed."""
     ax.imshow(
-        bounded,
+        np.clip(decisions, -1.5, 1.5),
         extent=(across[0], across[-1], up[0], up[-1]),
         origin="lower",
         aspect="auto",
@@ -88,6 +86,16 @@ def draw_playground(fit):
     if levels:
         styles = ["solid" if level == 0 else "dashed" for level in levels]
         ax.contour(across, up, decisions, levels, colors="#222222", linestyles=styles, linewidths=1)
+
+
+@house_style()
+def draw_playground(fit):
+    """The sides, the boundary (solid), the margins (dashed) and the support vectors (ringed)."""
+    figure, ax = new_figure(panel=(5.6, 4.2))
+    figure.set_layout_engine("none")  # fixed margins: no layout to solve at every release
+    ax.set_position([0.005, 0.005, 0.99, 0.99])
+    ax.set(xticks=[], yticks=[])
+    draw_sides(ax, *fit.grid)
     for label, colour in ((-1, BLUE), (1, RED)):
         rows = fit.y == label
         ax.scatter(*fit.X[rows].T, s=14, color=colour, linewidths=0.4)
