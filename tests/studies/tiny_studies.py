@@ -39,6 +39,10 @@ def log(point):
 def measure(point, seed):
     """Numbers that a change of the seed, of the threads or of the order would change."""
     log(point)
+    return compute(point, seed)
+
+
+def compute(point, seed):
     draws = np.random.default_rng(seed)
     A = draws.normal(size=(200, 200))
     return {
@@ -50,8 +54,15 @@ def measure(point, seed):
 
 
 def slow_measure(point, seed):
+    log(point)
     time.sleep(float(os.environ.get("KERNLAB_TEST_DELAY", "0.3")))
-    return measure(point, seed)
+    return compute(point, seed)
+
+
+def die_of(number):
+    if number:
+        os.kill(os.getpid(), number)
+    return "alive"
 
 
 def difficult_grid(profile):
