@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab import FPC, load_dataset
@@ -203,6 +203,8 @@ def test_memory_is_predicted_before_it_is_taken():
         FPC(3, basis="chebyshev").fit(wide, labels)
     with pytest.raises(MemoryLimitError, match="name the degree instead of 'cv'"):
         FPC(max_memory="10kB").fit(X, Y)
+    with pytest.raises(MemoryLimitError, match=r"with 7 features .*600 rows x 1 problems \+ 6 x 7"):
+        FPC(3, n_centres=7, max_memory="1kB").fit(X, Y)
 
 
 # --------------------------------------------------------------------- choosing the degree
@@ -243,8 +245,6 @@ def test_the_chosen_degree_is_fitted_on_all_rows(basis, validation):
 
 
 def test_folds_are_averaged_over_their_own_rows():
-    from sklearn.model_selection import StratifiedKFold
-
     codes = (Y > 0).astype(int)
     machine = FPC(validation=4, random_state=3, max_degree=3, basis="chebyshev").fit(X, codes)
     seed = np.random.RandomState(3).randint(2**31 - 1)
@@ -257,6 +257,25 @@ def test_folds_are_averaged_over_their_own_rows():
             u = solve_hinge_admm(cheb.transform(X[train]), 2.0 * codes[train] - 1).coefficients
             decided = cheb.decision(X[held_out], u) > 0
             expected[s] += np.mean(decided == codes[held_out]) / 4
+    assert machine.validation_accuracy_ == pytest.approx(expected)
+
+
+def test_weights_count_where_the_degree_is_chosen():
+    weights = np.random.default_rng(3).random(600) ** 4
+    machine = FPC(validation=0.3, random_state=1, max_degree=3, basis="chebyshev")
+    machine.fit(X, Y, sample_weight=weights)
+    seed = np.random.RandomState(1).randint(2**31 - 1)
+    split = StratifiedShuffleSplit(1, test_size=0.3, random_state=seed)
+    train, held_out = next(split.split(X, Y))
+    box = np.vstack([X.min(axis=0), X.max(axis=0)])
+    expected = {}
+    for s in (1, 2, 3):
+        features = PolynomialMap(s, basis="chebyshev").fit(box)
+        u = solve_hinge_admm(
+            features.transform(X[train]), Y[train], sample_weight=weights[train]
+        ).coefficients
+        right = np.sign(features.decision(X[held_out], u)) == Y[held_out]
+        expected[s] = np.average(right, weights=weights[held_out])
     assert machine.validation_accuracy_ == pytest.approx(expected)
 
 
