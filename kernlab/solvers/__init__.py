@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from kernlab.solvers.blockrows import TransformedRows
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.coordinate import solve_dcd
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
@@ -15,6 +16,7 @@ from kernlab.solvers.liblinear import solve_liblinear
 from kernlab.solvers.newton import solve_newton
 from kernlab.solvers.newton_cg import solve_newton_cg
 from kernlab.solvers.result import SolverResult, summarise
+from kernlab.solvers.sbm import solve_sbm
 
 __all__ = [
     "SOLVERS",
@@ -23,6 +25,7 @@ __all__ = [
     "MappedRows",
     "SolverResult",
     "SolverSpec",
+    "TransformedRows",
     "best_intercept",
     "certify_dual",
     "certify_primal",
@@ -32,6 +35,7 @@ __all__ = [
     "solve_liblinear",
     "solve_newton",
     "solve_newton_cg",
+    "solve_sbm",
     "summarise",
 ]
 
@@ -42,7 +46,8 @@ class SolverSpec:
 
     `needs`: "features" (F, one row per point), "operator" (products with K~) or "shifted" (solves
     with K~ + beta I). Solvers of features return weights, the others dual variables times labels.
-    `takes_implicit`: whether features may come as `MappedRows`, not formed before they are needed.
+    `takes_implicit`: whether features may come as `MappedRows`, not formed before they are needed;
+    `takes_blocks`: whether as `TransformedRows`, formed a block at a time and forgotten.
     `all_at_once`: takes the labels of several problems as columns, and gives a list of results.
     """
 
@@ -54,6 +59,7 @@ class SolverSpec:
     title: str
     takes_seed: bool = False
     takes_implicit: bool = False
+    takes_blocks: bool = False
     all_at_once: bool = False
 
     def check(self, loss, intercept):
@@ -101,6 +107,16 @@ SOLVERS = {
             ("penalised", "none"),
             "dual coordinate descent",
             takes_seed=True,
+        ),
+        SolverSpec(
+            "sbm",
+            solve_sbm,
+            "features",
+            BOTH,
+            ("penalised", "none"),
+            "selective block minimization",
+            takes_seed=True,
+            takes_blocks=True,
         ),
         SolverSpec(
             "liblinear-dcd",
