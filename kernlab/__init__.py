@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "FPC": "kernlab.estimators",
     "LASN": "kernlab.estimators",
+    "LLSVM": "kernlab.estimators",
     "LASNRegressor": "kernlab.estimators",
     "KernelMachine": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
@@ -20,6 +21,7 @@ _HOMES = {
 __all__ = [
     "FPC",
     "LASN",
+    "LLSVM",
     "KernelMachine",
     "LASNRegressor",
     "__version__",

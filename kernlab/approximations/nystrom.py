@@ -236,7 +236,7 @@ class Nystrom(Approximation):
 
     def _room_for(self, n_rows, n_columns, dtype, what):
         require_memory(
-            dtype.itemsize * n_rows * n_columns + BLOCK_BYTES,
+            dtype.itemsize * n_rows * n_columns,
             self.max_memory,
             what=f"the {n_columns:,} {what} of {n_rows:,} rows",
             arithmetic=f"{n_rows:,} x {n_columns:,} x {dtype.itemsize} bytes",

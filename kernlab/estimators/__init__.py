@@ -3,11 +3,23 @@
 from kernlab.estimators.fpc import FPC
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.lasn import LASN, LASNRegressor
+from kernlab.estimators.llsvm import LLSVM
+from kernlab.estimators.sparse_cholesky import SparseCholeskySVC
 
-__all__ = ["ESTIMATORS", "FPC", "LASN", "KernelMachine", "LASNRegressor"]
+__all__ = [
+    "ESTIMATORS",
+    "FPC",
+    "LASN",
+    "LLSVM",
+    "KernelMachine",
+    "LASNRegressor",
+    "SparseCholeskySVC",
+]
 
 ESTIMATORS = {
     "KernelMachine": KernelMachine,
     "FPC": FPC,
     "LASN": LASN,
+    "LLSVM": LLSVM,
+    "SparseCholeskySVC": SparseCholeskySVC,
 }

@@ -14,7 +14,8 @@ from sklearn.utils.validation import (
 )
 
 from kernlab.approximations import get_approximation
-from kernlab.solvers import MappedRows, get_solver, summarise
+from kernlab.memory import memory_limit
+from kernlab.solvers import MappedRows, TransformedRows, get_solver, summarise
 
 
 class KernelMachine(ClassifierMixin, BaseEstimator):
@@ -102,10 +103,14 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         signs = self._binary_problems(y)
         weights = self._row_weights(X, y, sample_weight)
         data = self._approximate(approximation, solver, X)
+        self._solve_and_store(approximation, solver, data, signs, weights, began)
+        return self
+
+    def _solve_and_store(self, approximation, solver, data, signs, weights, began):
+        self.approximation_ = approximation
         approximated = time.perf_counter()
         self.results_ = self._solve(solver, data, signs, weights)
         solved = time.perf_counter()
-        self.approximation_ = approximation
         self._store(solver)
         self.timings_ = {
             "approximate": approximated - began,
@@ -113,7 +118,6 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
             "solve": solved - approximated,
             "total": time.perf_counter() - began,
         }
-        return self
 
     def _make_pair(self):
         """The approximation, unfitted, and the solver, after checking that they go together."""
@@ -167,6 +171,13 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
             if solver.takes_implicit and hasattr(approximation, "implicit_features"):
                 approximation.fit(X)
                 return MappedRows(*approximation.implicit_features(X))
+            if solver.takes_blocks:
+                approximation.fit(X)
+                needed = X.shape[0] * approximation.rank_ * X.dtype.itemsize
+                if needed > memory_limit(self.max_memory) // 4:
+                    transform, rank = approximation.transform, approximation.rank_
+                    return TransformedRows(X, transform, rank, X.dtype)
+                return approximation.transform(X)
             return approximation.fit_transform(X)
         approximation.fit(X)
         return approximation.operator() if solver.needs == "operator" else approximation
