@@ -36,12 +36,15 @@ def solve_liblinear(
     random_state=0,
     start=None,
     callback=None,
+    dual_of=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) with LIBLINEAR.
 
     `tol` is LIBLINEAR's own stopping tolerance, and `converged` its own opinion; the duality gap
     reported is ours. It starts from zero always: `start` must be None. The KKT residual is the
-    projected gradient of the dual at the dual variables that the certificate uses.
+    projected gradient of the dual at the dual variables that the certificate uses: those near the
+    weights, or exactly theirs where the caller knows them, `dual_of(w)` being beta with
+    F^T beta = w (dual variables times labels).
     """
     _check(method, loss, intercept, start)
     began = time.perf_counter()
@@ -60,9 +63,10 @@ def solve_liblinear(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ours, below, says how far it is
-        model.fit(F[live], y[live], sample_weight=costs[live])
+        model.fit(*((F, y, costs) if live.all() else (F[live], y[live], costs[live])))
     seconds = time.perf_counter() - began
     w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
+    dual = dual_near(F, y, w, b, costs, loss, intercept) if dual_of is None else dual_of(w) * y
     certificate = certify_primal(
         F,
         y,
@@ -71,7 +75,7 @@ def solve_liblinear(
         C=1.0,
         loss=loss,
         intercept=intercept,
-        dual=dual_near(F, y, w, b, costs, loss, intercept),
+        dual=dual,
         sample_weight=costs,
     )
     result = SolverResult(
