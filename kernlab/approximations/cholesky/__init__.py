@@ -1,6 +1,19 @@
 """Sparse Cholesky factors, whichever library is at hand."""
 
-from kernlab.approximations.cholesky.backends import BACKENDS, ORDERINGS, available_backends
-from kernlab.approximations.cholesky.factor import SparseFactor, factorise
+from kernlab.approximations.cholesky.backends import (
+    BACKENDS,
+    ORDERINGS,
+    NotPositiveDefinite,
+    available_backends,
+)
+from kernlab.approximations.cholesky.factor import Analysis, SparseFactor, factorise
 
-__all__ = ["BACKENDS", "ORDERINGS", "SparseFactor", "available_backends", "factorise"]
+__all__ = [
+    "BACKENDS",
+    "ORDERINGS",
+    "Analysis",
+    "NotPositiveDefinite",
+    "SparseFactor",
+    "available_backends",
+    "factorise",
+]

@@ -23,51 +23,71 @@ from kernlab.memory import memory_limit, require_memory
 FACTOR_BYTES = 32  # an entry of L: in supernodes, as sparse columns, and the copy handed over
 
 
-def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None):
-    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit.
+class Analysis:
+    """A sparse symmetric matrix, ordered, and the entries that its factor will have, counted.
 
     `ordering`: "amd" (approximate minimum degree), "metis", "nesdis" (nested dissection) where
     built in, or "natural". `backend`: "cholmod", "superlu", or "auto" for the first at hand.
+    Counting ends at `count_to` entries: then `is_complete` is False, and there are more.
     """
-    if ordering not in ORDERINGS:
-        raise ValueError(f"ordering={ordering!r} is not one of {', '.join(ORDERINGS)}")
-    backend = get_backend(backend)
-    # A symmetric matrix in CSR is the same one in CSC, so nothing is converted.
-    columns = sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    began = time.perf_counter()
-    permutation, analysis = backend.order(columns, ordering)
+
+    def __init__(self, matrix, *, ordering="amd", backend="auto", count_to=2**62):
+        if ordering not in ORDERINGS:
+            raise ValueError(f"ordering={ordering!r} is not one of {', '.join(ORDERINGS)}")
+        self.ordering, self._backend = ordering, get_backend(backend)
+        began = time.perf_counter()
+        # A symmetric matrix in CSR is the same one in CSC, so nothing is converted.
+        self._matrix = sp.csc_matrix(
+            (matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape
+        )
+        self.permutation, self._state = self._backend.order(self._matrix, ordering)
+        self._symbolic = analyse_pattern(self._matrix, self.permutation, count_to)
+        self.seconds = time.perf_counter() - began
+
+    @property
+    def nonzeros(self):
+        return self._symbolic.nonzeros
+
+    @property
+    def is_complete(self):
+        return self._symbolic.is_complete
+
+    def factorise(self):
+        """The factor, computed."""
+        began = time.perf_counter()
+        if self.nonzeros >= 2**31:
+            _, self._state = self._backend.order(self._matrix, self.ordering, long=True)
+        n_rows = self._matrix.shape[0]
+        try:
+            lower, permutation = self._backend.factor(self._matrix, self._state)
+        except NotPositiveDefinite as error:
+            raise NotPositiveDefinite(
+                f"the sparse matrix of {n_rows:,} rows has no Cholesky factor, for it is not "
+                f"positive definite ({error})"
+            ) from error
+        parent = self._symbolic.parent
+        if not np.array_equal(permutation, self.permutation):
+            parent = analyse_pattern(self._matrix, permutation).parent
+        seconds = {"order": self.seconds, "factor": time.perf_counter() - began}
+        return SparseFactor(lower, permutation, parent, self._backend.name, self.ordering, seconds)
+
+
+def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None):
+    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit."""
     limit = memory_limit(max_memory)
-    symbolic = analyse_pattern(columns, permutation, limit // FACTOR_BYTES)
-    _refuse_beyond(symbolic, columns.shape[0], limit, ordering)
-    if symbolic.nonzeros >= 2**31:
-        permutation, analysis = backend.order(columns, ordering, long=True)
-    ordered = time.perf_counter()
-    ordered_by = permutation
-    try:
-        lower, permutation = backend.factor(columns, analysis)
-    except NotPositiveDefinite as error:
-        raise NotPositiveDefinite(
-            f"the sparse matrix of {columns.shape[0]:,} rows has no Cholesky factor, for it is not "
-            f"positive definite ({error})"
-        ) from error
-    if not np.array_equal(permutation, ordered_by):
-        symbolic = analyse_pattern(columns, permutation)
-    seconds = {"order": ordered - began, "factor": time.perf_counter() - ordered}
-    return SparseFactor(lower, permutation, symbolic.parent, backend.name, ordering, seconds)
-
-
-def _refuse_beyond(symbolic, n_rows, limit, ordering):
-    count = f"{symbolic.nonzeros:,} entries"
+    analysis = Analysis(matrix, ordering=ordering, backend=backend, count_to=limit // FACTOR_BYTES)
+    count = f"{analysis.nonzeros:,} entries"
     require_memory(
-        symbolic.nonzeros * FACTOR_BYTES,
+        analysis.nonzeros * FACTOR_BYTES,
         limit,
-        what=f"the Cholesky factor of {n_rows:,} rows",
-        arithmetic=f"{count if symbolic.is_complete else 'more than ' + count} in the order that "
+        what=f"the Cholesky factor of {matrix.shape[0]:,} rows",
+        arithmetic=f"{count if analysis.is_complete else 'more than ' + count} in the order that "
         f"{ordering!r} found, {FACTOR_BYTES} bytes each while it is computed",
         way_out="Take a smaller sigma, another ordering ('metis' fills in less where it is built "
         "in), fewer rows, allow more with max_memory, or take solver='newton', which needs no "
         "factor.",
     )
+    return analysis.factorise()
 
 
 class SparseFactor:

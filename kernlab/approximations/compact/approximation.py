@@ -10,14 +10,20 @@ import time
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernlab.approximations.base import Approximation
-from kernlab.approximations.cholesky import factorise
+from kernlab.approximations.cholesky import NotPositiveDefinite
+from kernlab.approximations.compact.bandwidth import settle_bandwidths
+from kernlab.approximations.compact.factors import Factors
 from kernlab.approximations.compact.multiply import SparseOperator, SparseProduct
 from kernlab.approximations.compact.near import NearKernel
 from kernlab.approximations.compact.plan import find_search
-from kernlab.approximations.compact.profile import make_compact_kernel, profile_of
+from kernlab.approximations.compact.profile import (
+    check_compact,
+    make_compact_kernel,
+    profile_of,
+    settle_exponent,
+)
 from kernlab.approximations.compact.sampling import predict_entries
 from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
 from kernlab.memory import memory_limit, require_memory
@@ -32,8 +38,13 @@ class CompactKernel(Approximation):
     ----------
     kernel : "rbf" or "compact" (the same here: the Gaussian kernel made compact), or a Compact or
         Wendland kernel.
-    gamma : of exp(-gamma d^2); `gamma_from_sigma` converts the thesis' sigma.
-    alpha : the kernel is zero beyond 1 / alpha; None for 1 / (3 sigma), as in the thesis.
+    gamma : of exp(-gamma d^2), a number or a rule; `gamma_from_sigma` converts the thesis' sigma.
+        "quantile" takes the largest 1 / alpha = 3 sigma that leaves the matrix as sparse as
+        `sparsity` says.
+    alpha : the kernel is zero beyond 1 / alpha; None for 1 / (3 sigma), as in the thesis;
+        "trade-off" maximises A(alpha) + `trade_off` S(alpha) (equation 41).
+    sparsity : the share of zeros that "quantile" keeps; None for at most 200 near rows a row, and
+        at least 3/4 (the thesis' example).
     l : "askey", floor(p/2) + 1 for p features, which keeps the kernel positive definite;
         "askey-odd", the next odd number (what the thesis computed with); or a number.
     taper : "askey", or "wendland-c2", "-c4", "-c6", which are smooth at the origin (l is not used).
@@ -45,7 +56,7 @@ class CompactKernel(Approximation):
     ------
     kernel_, matrix_ (K + shift I, in the order of the rows), sparsity_, prediction_ (of its
     entries, from a sample), smallest_eigenvalue_ (estimated where l is below its bound, else None),
-    and, computed when first asked for, factor_, permutation_, factor_sparsity_.
+    and, computed when first asked for, factor_, permutation_, factor_nonzeros_, factor_sparsity_.
     """
 
     capabilities = ("features", "operator", "shifted")
@@ -56,6 +67,8 @@ class CompactKernel(Approximation):
         *,
         gamma="scale",
         alpha=None,
+        sparsity=None,
+        trade_off=1.0,
         l="askey-odd",  # noqa: E741 - the exponent's name in the paper and in the public API
         taper="askey",
         shift=1e-4,
@@ -68,6 +81,8 @@ class CompactKernel(Approximation):
         self.kernel = kernel
         self.gamma = gamma
         self.alpha = alpha
+        self.sparsity = sparsity
+        self.trade_off = trade_off
         self.l = l
         self.taper = taper
         self.shift = shift
@@ -79,7 +94,18 @@ class CompactKernel(Approximation):
 
     # ------------------------------------------------------------------------ fitting
     def _make_kernel(self, X):
-        return make_compact_kernel(self.kernel, self.gamma, self.alpha, self.l, self.taper, X)
+        if self.kernel not in ("rbf", "compact"):
+            return check_compact(self.kernel)
+        gamma, alpha = settle_bandwidths(
+            X,
+            self.gamma,
+            self.alpha,
+            settle_exponent(self.l, X.shape[1]),
+            sparsity=self.sparsity,
+            trade_off=self.trade_off,
+            random_state=self.random_state,
+        )
+        return make_compact_kernel(gamma, alpha, self.l, self.taper, X.shape[1])
 
     def _fit(self, X):
         if not (np.isscalar(self.shift) and np.isfinite(self.shift) and self.shift >= 0):
@@ -95,7 +121,14 @@ class CompactKernel(Approximation):
         with self._timed("assemble"):
             self._matrix = self._near.matrix(1.0 + self.shift, self.max_memory)
         self._product = SparseProduct(self._matrix)
-        self._factors = {}
+        self._factors = Factors(
+            self._matrix,
+            self._near.order,
+            self.timings_,
+            ordering=self.ordering,
+            backend=self.backend,
+            max_memory=self.max_memory,
+        )
         self._check_definiteness(X.shape[1])
 
     def _timed(self, part):
@@ -141,7 +174,7 @@ class CompactKernel(Approximation):
         """Bytes held: the matrix, and those of its factors that were asked for."""
         matrix = self._matrix
         held = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-        return held + sum(factor.nbytes for factor in self._factors.values())
+        return held + self._factors.nbytes
 
     def operator(self):
         """K + shift I as a SciPy LinearOperator."""
@@ -154,34 +187,15 @@ class CompactKernel(Approximation):
     # ------------------------------------------------------------------------- factor
     def shifted(self, beta):
         """Solves with K + (shift + beta) I, by one Cholesky factor that is kept per beta."""
-        if beta not in self._factors:
-            matrix = self._matrix
-            if beta:
-                matrix = (matrix + beta * sp.identity(matrix.shape[0], format="csr")).tocsr()
-            factor = self._factorise(matrix)
-            factor.permutation = self._near.order[factor.permutation]
-            self._factors[beta] = factor
-        return self._factors[beta]
-
-    def _factorise(self, matrix):
         try:
-            factor = factorise(
-                matrix,
-                ordering=self.ordering,
-                backend=self.backend,
-                max_memory=self.max_memory,
-            )
-        except ValueError as error:
-            if "not positive definite" not in str(error):
-                raise
-            smallest = smallest_eigenvalue(self._product, matrix.shape[0]) - self.shift
+            return self._factors.factor(beta)
+        except NotPositiveDefinite as error:
+            smallest = smallest_eigenvalue(self._product, self._matrix.shape[0]) - self.shift
             raise ValueError(
                 f"{error}. The smallest eigenvalue of the kernel matrix is about {smallest:.2g}: "
                 f"raise shift above {max(0.0, -smallest):.2g}, or l to at least "
                 f"{self._profile.smallest_exponent}"
             ) from error
-        self.timings_ |= factor.seconds
-        return factor
 
     @property
     def factor_(self):
@@ -191,12 +205,17 @@ class CompactKernel(Approximation):
     @property
     def permutation_(self):
         """The order that keeps the factor sparse: its row i belongs to the fitted row p[i]."""
-        return self.factor_.permutation
+        return self._factors.permutation
+
+    @property
+    def factor_nonzeros_(self):
+        """The entries of the factor, which is ordered and counted for this, but not computed."""
+        return self._factors.nonzeros
 
     @property
     def factor_sparsity_(self):
         """The share of zeros in the factor, a square matrix."""
-        return 1.0 - self.factor_.nonzeros / self._matrix.shape[0] ** 2
+        return 1.0 - self.factor_nonzeros_ / self._matrix.shape[0] ** 2
 
     # ----------------------------------------------------------------------- features
     def fit_transform(self, X, y=None):

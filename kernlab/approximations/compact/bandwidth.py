@@ -11,13 +11,33 @@ kernel being zero beyond the distance 1 / alpha:
 All are computed from a sample of the pairs.
 """
 
+import math
+
 import numpy as np
 
 from kernlab.approximations.compact.profile import Profile
 from kernlab.approximations.compact.sampling import distances_from, sample_rows
-from kernlab.bandwidth import positive
+from kernlab.bandwidth import positive, resolve_gamma
 
+NEAR_ROWS = 200  # what "quantile" leaves a row at the most
+EXAMPLE_SPARSITY = 0.75  # of Section 4: "if only 25 % of the nonzero entries can be stored"
 SAMPLED_ROWS = 1000  # of the trade-off, whose sums run over all pairs of them
+
+
+def settle_bandwidths(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, random_state=None):  # noqa: E741
+    """Numbers for gamma and alpha, from numbers and rules."""
+    if gamma == "quantile":
+        if sparsity is None:
+            sparsity = max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / X.shape[0])
+        radius = radius_by_quantile(X, sparsity, random_state)
+        gamma = 4.5 / radius**2 if radius > 0.0 else 1.0  # 3 sigma = radius
+    gamma = resolve_gamma(gamma, X)
+    sigma = 1.0 / math.sqrt(2.0 * gamma)
+    if alpha is None:
+        return gamma, 1.0 / (3.0 * sigma)
+    if alpha == "trade-off":
+        return gamma, alpha_by_trade_off(X, sigma, l, trade_off, random_state=random_state)
+    return gamma, positive(alpha, "alpha")
 
 
 def radius_by_quantile(X, sparsity, random_state=None):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernlab.bandwidth import positive, resolve_gamma
+from kernlab.bandwidth import positive
 from kernlab.compiled import REORDERED_SUMS, njit
 from kernlab.kernels import Compact, askey_exponent
 from kernlab.wendland import Wendland, wendland_polynomial
@@ -38,22 +38,23 @@ class Profile:
         _evaluate(squares, self.alpha, self.gamma, self.exponent, np.array(self.coefficients))
 
 
-def make_compact_kernel(kernel, gamma, alpha, l, taper, X):  # noqa: E741 - as in the paper
-    """The kernel of compact support that the parameters name, settled on the rows of X."""
+def check_compact(kernel):
+    """A kernel that has compact support; anything else is refused."""
     if isinstance(kernel, Compact | Wendland):
         return kernel
-    if kernel not in ("rbf", "compact"):
-        raise ValueError(
-            f"kernel={kernel!r}: approximation 'compact' makes the Gaussian kernel compact, so it "
-            "takes kernel='rbf', or a Compact or Wendland kernel"
-        )
+    raise ValueError(
+        f"kernel={kernel!r}: approximation 'compact' makes the Gaussian kernel compact, so it "
+        "takes kernel='rbf', or a Compact or Wendland kernel"
+    )
+
+
+def make_compact_kernel(gamma, alpha, l, taper, n_features):  # noqa: E741 - as in the paper
+    """The kernel exp(-gamma d^2) made zero beyond 1 / alpha by the taper named."""
     if taper not in TAPERS:
         raise ValueError(f"taper={taper!r} is not one of {', '.join(TAPERS)}")
-    gamma = resolve_gamma(gamma, X)
-    alpha = math.sqrt(2.0 * gamma) / 3.0 if alpha is None else positive(alpha, "alpha")
     if taper != "askey":
-        return Wendland(gamma, alpha, X.shape[1], SMOOTHNESS[taper])
-    return Compact(gamma, alpha, settle_exponent(l, X.shape[1]))
+        return Wendland(gamma, alpha, n_features, SMOOTHNESS[taper])
+    return Compact(gamma, alpha, settle_exponent(l, n_features))
 
 
 def settle_exponent(l, n_features):  # noqa: E741 - as in the paper
@@ -69,18 +70,12 @@ def settle_exponent(l, n_features):  # noqa: E741 - as in the paper
 
 def profile_of(kernel, n_features):
     """The profile of a compact kernel on rows of `n_features`."""
-    if isinstance(kernel, Wendland):
+    if isinstance(check_compact(kernel), Wendland):
         exponent, coefficients = wendland_polynomial(kernel.dimension, kernel.smoothness)
         enough = wendland_polynomial(n_features, kernel.smoothness)[0]
         return Profile(kernel.alpha, kernel.gamma, float(exponent), coefficients, enough)
-    if isinstance(kernel, Compact):
-        if not kernel.l > 0:
-            raise ValueError(f"the exponent l must be positive, not {kernel.l!r}")
-        enough = n_features // 2 + 1
-        return Profile(kernel.alpha, kernel.gamma, float(kernel.l), (1.0,), enough)
-    raise TypeError(
-        f"{type(kernel).__name__} is not a kernel of compact support: take Compact or Wendland"
-    )
+    exponent = float(positive(kernel.l, "l"))
+    return Profile(kernel.alpha, kernel.gamma, exponent, (1.0,), askey_exponent(n_features))
 
 
 @njit(fastmath=REORDERED_SUMS)
