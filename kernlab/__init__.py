@@ -14,6 +14,7 @@ _HOMES = {
     "LLSVM": "kernlab.estimators",
     "LASNRegressor": "kernlab.estimators",
     "KernelMachine": "kernlab.estimators",
+    "SparseCholeskySVC": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
     "published": "kernlab.published",
 }
@@ -24,6 +25,7 @@ __all__ = [
     "LLSVM",
     "KernelMachine",
     "LASNRegressor",
+    "SparseCholeskySVC",
     "__version__",
     "load_dataset",
     "published",
