@@ -31,6 +31,7 @@ lint: .venv/ready ## style and format
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
+# Renew it with the Python of Debian 12 (3.11.2): some releases want a later one.
 lock: .venv/ready ## renew the locked versions
 	@$(BIN)/python -m pip install --quiet pip-tools
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
