@@ -4,7 +4,7 @@ from functools import partial
 
 from sklearn.svm import SVC
 
-from kernlab.studies import equivalence, landmark_theory, llsvm_tables
+from kernlab.studies import equivalence, landmark_theory, llsvm_comparisons, llsvm_tables
 from kernlab.studies.base import Study
 from kernlab.studies.data_tables import data_table
 
@@ -24,6 +24,7 @@ def _prop1(point, seed):
 
 STUDIES = (
     *llsvm_tables.STUDIES,
+    *llsvm_comparisons.STUDIES,
     Study(
         id="llsvm-prop1",
         paper="llsvm",
