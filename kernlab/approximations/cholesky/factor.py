@@ -108,9 +108,17 @@ class SparseFactor:
         parts = (self.lower.data, self.lower.indices, self.lower.indptr, self.permutation)
         return sum(part.nbytes for part in parts) + self.parent.nbytes
 
-    def rows(self):
-        """F = L[argsort(p)] as CSR: its rows are those of A, and F F^T = A."""
-        return self.lower.tocsr()[np.argsort(self.permutation)]
+    def rows(self, drop=0.0):
+        """F = L[argsort(p)] as CSR: its rows are those of A, and F F^T = A.
+
+        Entries of absolute value `drop` or less are left out.
+        """
+        kept = np.abs(self.lower.data) > drop
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.lower.indptr]
+        lower = sp.csc_matrix(
+            (self.lower.data[kept], self.lower.indices[kept], starts), shape=self.lower.shape
+        )
+        return lower.tocsr()[np.argsort(self.permutation)]
 
     def solve(self, B):
         """X with A X = B."""
@@ -126,7 +134,7 @@ class SparseFactor:
         x[self.permutation] = inner
         return x
 
-    def features(self, rows):
+    def features(self, rows, drop=0.0):
         """For each sparse row b, in the order of A: phi with F phi = b, the row's features."""
         permuted = sp.csr_matrix(rows)[:, self.permutation]
-        return solve_lower_sparse(self.lower, self.parent, permuted)
+        return solve_lower_sparse(self.lower, self.parent, permuted, drop)

@@ -20,16 +20,17 @@ def solve_upper(L, B):
     return X
 
 
-def solve_lower_sparse(L, parent, rows):
+def solve_lower_sparse(L, parent, rows, drop=0.0):
     """X with L x = b for each row b of a CSR matrix, as the rows of a CSR matrix.
 
-    A solution is zero but for the columns on the paths from the entries of b up the elimination
-    tree, so a solve costs the entries of L in those columns alone.
+    Entries of absolute value `drop` or less are left out. A solution is zero but for the columns
+    on the paths from the entries of b up the elimination tree, so a solve costs the entries of L
+    in those columns alone.
     """
     rows = rows.tocsr()
     starts, columns, values = _forward_sparse(
         *(L.indptr, L.indices, L.data, np.asarray(parent, np.int64)),
-        *(rows.indptr, rows.indices, rows.data),
+        *(rows.indptr, rows.indices, rows.data, drop),
     )
     return sp.csr_matrix((values, columns, starts), shape=rows.shape)
 
@@ -57,7 +58,7 @@ def _backward(starts, indices, values, X):
 
 
 @njit(fastmath=REORDERED_SUMS)
-def _forward_sparse(starts, indices, values, parent, b_starts, b_columns, b_values):
+def _forward_sparse(starts, indices, values, parent, b_starts, b_columns, b_values, drop):
     n, n_rows = len(parent), len(b_starts) - 1
     x = np.zeros(n)
     seen = np.full(n, -1, np.int64)
@@ -77,10 +78,10 @@ def _forward_sparse(starts, indices, values, parent, b_starts, b_columns, b_valu
                 column = parent[column]
         ordered = np.sort(reach[:size])  # a parent comes after its children
         begin = out_starts[row]
-        out_starts[row + 1] = begin + size
         if begin + size > len(out_columns):
             out_columns = _grown(out_columns, begin + size)
             out_values = _grown(out_values, begin + size)
+        end = begin
         for place in range(size):
             column = ordered[place]
             first = starts[column]
@@ -88,10 +89,13 @@ def _forward_sparse(starts, indices, values, parent, b_starts, b_columns, b_valu
             x[column] = 0.0
             for k in range(first + 1, starts[column + 1]):
                 x[indices[k]] -= values[k] * solved
-            out_columns[begin + place] = column
-            out_values[begin + place] = solved
-    end = out_starts[n_rows]
-    return out_starts, out_columns[:end].copy(), out_values[:end].copy()
+            if abs(solved) > drop:
+                out_columns[end] = column
+                out_values[end] = solved
+                end += 1
+        out_starts[row + 1] = end
+    total = out_starts[n_rows]
+    return out_starts, out_columns[:total].copy(), out_values[:total].copy()
 
 
 @njit

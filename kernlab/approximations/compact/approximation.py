@@ -50,6 +50,8 @@ class CompactKernel(Approximation):
     taper : "askey", or "wendland-c2", "-c4", "-c6", which are smooth at the origin (l is not used).
     shift : added to the diagonal.
     ordering, backend : of the Cholesky factor (see `factorise`).
+    drop : entries of the features, which are at most 1, that are smaller than this are left out:
+        half of them are below 1e-10.
     search : how near pairs are found: "cells", "products", or "auto".
 
     Fitted
@@ -74,6 +76,7 @@ class CompactKernel(Approximation):
         shift=1e-4,
         ordering="amd",
         backend="auto",
+        drop=1e-10,
         search="auto",
         random_state=None,
         max_memory=None,
@@ -88,6 +91,7 @@ class CompactKernel(Approximation):
         self.shift = shift
         self.ordering = ordering
         self.backend = backend
+        self.drop = drop
         self.search = search
         self.random_state = random_state
         self.max_memory = max_memory
@@ -222,27 +226,24 @@ class CompactKernel(Approximation):
         """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
         factor = self.fit(X).factor_
         with self._timed("features"):
-            return self._features_checked(factor.nonzeros, factor.rows)
-
-    def _features_checked(self, nonzeros, compute):
-        require_memory(
-            nonzeros * FEATURE_BYTES,
-            memory_limit(self.max_memory) + self.nbytes,  # of which L is a part
-            what="a linear machine on the factor",
-            arithmetic=f"{nonzeros:,} entries, {FEATURE_BYTES} bytes each: the factor, its rows in "
-            "the order of the data, and LIBLINEAR's copy",
-            way_out="Take a smaller sigma, ordering='metis', allow more with max_memory, or take "
-            "solver='newton', which needs no factor.",
-        )
-        return compute()
+            require_memory(
+                factor.nonzeros * FEATURE_BYTES,
+                memory_limit(self.max_memory) + self.nbytes,  # of which L is a part
+                what="a linear machine on the factor",
+                arithmetic=f"{factor.nonzeros:,} entries, {FEATURE_BYTES} bytes each: the factor, "
+                "its rows in the order of the data, and LIBLINEAR's copy",
+                way_out="Take a smaller sigma, ordering='metis', allow more with max_memory, or "
+                "take solver='newton', which needs no factor.",
+            )
+            return factor.rows(self.drop)
 
     def transform(self, X):
-        """Features of new rows, sparse: phi(x) with F phi(x) = K(fitted rows, x).
+        """Features of rows, sparse: phi(x) with F phi(x) = K(fitted rows, x).
 
-        A fitted row gets the features that F has for it up to the shift on the diagonal, which is
-        in F but not between two rows of their own.
+        A row that equals a fitted row has that row's features (of several such rows, the first's):
+        the shift belongs to a row, not to a distance of zero.
         """
-        return self.factor_.features(self.cross(X))
+        return self.factor_.features(self._near.cross(self._validated(X), self.shift), self.drop)
 
     def dual_from_weights(self, weights):
         """The coefficient of each fitted row, from weights of the features (equation 42)."""

@@ -28,7 +28,8 @@ def settle_bandwidths(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, rando
     """Numbers for gamma and alpha, from numbers and rules."""
     if gamma == "quantile":
         if sparsity is None:
-            sparsity = max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / X.shape[0])
+            some = 1.0 - 2.0 / X.shape[0]  # one near row a row
+            sparsity = min(max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / X.shape[0]), max(some, 0.0))
         radius = radius_by_quantile(X, sparsity, random_state)
         gamma = 4.5 / radius**2 if radius > 0.0 else 1.0  # 3 sigma = radius
     gamma = resolve_gamma(gamma, X)
@@ -45,10 +46,10 @@ def radius_by_quantile(X, sparsity, random_state=None):
 
     The diagonal is never zero, which bounds the sparsity by 1 - 1/n.
     """
-    n = X.shape[0]
+    n = _at_least_two(X)
     if not 0.0 <= sparsity < 1.0:
         raise ValueError(f"sparsity must lie in [0, 1), not {sparsity!r}")
-    share = ((1.0 - sparsity) * n - 1.0) / max(1, n - 1)  # of the pairs of two rows
+    share = ((1.0 - sparsity) * n - 1.0) / (n - 1)  # of the pairs of two rows
     if share <= 0.0:
         raise ValueError(
             f"a kernel matrix of {n:,} rows has at most the sparsity {1 - 1 / n:.6f}, for its "
@@ -99,11 +100,16 @@ def alpha_by_trade_off(X, sigma, l, beta=1.0, n_alphas=100, random_state=None): 
     return float(alphas[np.flatnonzero(merit >= merit.max() - 1e-12)].max())
 
 
-def _pairs(X, random_state):
-    """Distances of pairs of different rows, and the share of all n^2 that each stands for."""
+def _at_least_two(X):
     n = X.shape[0]
     if n < 2:
-        raise ValueError(f"{n} row: no pair to measure a distance of")
+        raise ValueError(f"n_samples={n}: no pair of rows to measure a distance of")
+    return n
+
+
+def _pairs(X, random_state):
+    """Distances of pairs of different rows, and the share of all n^2 that each stands for."""
+    n = _at_least_two(X)
     rows = sample_rows(X, random_state, n_pairs=SAMPLED_ROWS * n)[:SAMPLED_ROWS]
     sample = X[rows]
     m = len(rows)

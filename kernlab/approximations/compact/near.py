@@ -34,9 +34,21 @@ class NearKernel:
 
         return assemble(upper_part, self._n_rows, diagonal, max_memory)
 
-    def cross(self, Z):
-        """The kernel between new rows and the fitted rows, both in their own order, as CSR."""
-        parts = self._for_new_rows(Z, lambda rows, hits: hits)
+    def cross(self, Z, at_equal=0.0):
+        """The kernel between new rows and the fitted rows, both in their own order, as CSR.
+
+        `at_equal` is added where a new row equals a fitted row, the first that it equals.
+        """
+
+        def part(rows):
+            hits = self._search.around(Z[rows])
+            equal = self._first_equal(hits)
+            self._profile.evaluate(hits.squares)
+            if at_equal:
+                hits.squares[equal] += at_equal
+            return hits
+
+        parts = for_each_block(part, row_blocks(Z.shape[0], NEW_ROWS))
         counts = np.concatenate([part.counts for part in parts])
         columns = np.concatenate([self.order[part.columns] for part in parts])
         values = np.concatenate([part.squares for part in parts])
@@ -45,24 +57,24 @@ class NearKernel:
         kernel.sort_indices()
         return kernel
 
+    def _first_equal(self, hits):
+        """The hits at distance zero, but only the first fitted row that each new row equals."""
+        equal = np.flatnonzero(hits.squares == 0.0)
+        rows = np.repeat(np.arange(len(hits.counts)), hits.counts)[equal]
+        by_row_and_place = np.lexsort((self.order[hits.columns[equal]], rows))
+        _, first = np.unique(rows[by_row_and_place], return_index=True)
+        return equal[by_row_and_place[first]]
+
     def decide(self, Z, dual):
         """K(Z, fitted rows) @ dual, `dual` in the order of the fitted rows."""
         sorted_dual = np.ascontiguousarray(dual[self.order]).reshape(len(dual), -1)
         scores = np.empty((Z.shape[0], sorted_dual.shape[1]))
 
-        def decide(rows, hits):
-            starts = np.concatenate([[0], np.cumsum(hits.counts)])
-            multiply(*unsigned(starts, hits.columns, hits.squares), sorted_dual, scores[rows])
-
-        self._for_new_rows(Z, decide)
-        return scores.reshape(Z.shape[0], *dual.shape[1:])
-
-    def _for_new_rows(self, Z, use):
-        """use(rows, hits) for blocks of new rows, the kernel's values in place of the squares."""
-
         def part(rows):
             hits = self._search.around(Z[rows])
             self._profile.evaluate(hits.squares)
-            return use(rows, hits)
+            starts = np.concatenate([[0], np.cumsum(hits.counts)])
+            multiply(*unsigned(starts, hits.columns, hits.squares), sorted_dual, scores[rows])
 
-        return for_each_block(part, row_blocks(Z.shape[0], NEW_ROWS))
+        for_each_block(part, row_blocks(Z.shape[0], NEW_ROWS))
+        return scores.reshape(Z.shape[0], *dual.shape[1:])
