@@ -17,6 +17,7 @@ _HOMES = {
     "SparseCholeskySVC": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
     "published": "kernlab.published",
+    "sweep": "kernlab.estimators",
 }
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "__version__",
     "load_dataset",
     "published",
+    "sweep",
 ]
 
 

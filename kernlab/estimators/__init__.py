@@ -5,6 +5,7 @@ from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.lasn import LASN, LASNRegressor
 from kernlab.estimators.llsvm import LLSVM
 from kernlab.estimators.sparse_cholesky import SparseCholeskySVC
+from kernlab.estimators.sweep import sweep
 
 __all__ = [
     "ESTIMATORS",
@@ -14,6 +15,7 @@ __all__ = [
     "KernelMachine",
     "LASNRegressor",
     "SparseCholeskySVC",
+    "sweep",
 ]
 
 ESTIMATORS = {

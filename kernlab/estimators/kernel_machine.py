@@ -223,9 +223,12 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         return scores.ravel() if len(self.classes_) == 2 else scores
 
     def predict(self, X):
-        scores = self.decision_function(X)
+        return self._decide(self.decision_function(X))
+
+    def _decide(self, scores):
+        """The class of each row of scores."""
         if len(self.classes_) == 2:
-            return self.classes_[(scores > 0).astype(int)]
+            return self.classes_[(np.ravel(scores) > 0).astype(int)]
         return self.classes_[np.argmax(scores, axis=1)]
 
     def __sklearn_tags__(self):

@@ -13,7 +13,7 @@ from kernlab.solvers.coordinate import solve_dcd
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.hinge_admm import solve_hinge_admm
 from kernlab.solvers.liblinear import solve_liblinear
-from kernlab.solvers.newton import solve_newton
+from kernlab.solvers.newton import newton_path, solve_newton
 from kernlab.solvers.newton_cg import solve_newton_cg
 from kernlab.solvers.result import SolverResult, summarise
 from kernlab.solvers.sbm import solve_sbm
@@ -30,6 +30,7 @@ __all__ = [
     "certify_dual",
     "certify_primal",
     "get_solver",
+    "newton_path",
     "solve_dcd",
     "solve_hinge_admm",
     "solve_liblinear",

@@ -39,6 +39,10 @@ class FeatureRows:
         """|F_i|^2"""
         return row_norms(self.F, squared=True).astype(np.float64)
 
+    def leading(self, n_features):
+        """The rows with their first features only."""
+        return FeatureRows(self.F[:, :n_features])
+
     def take(self, rows):
         """The rows named, as FeatureRows of their own."""
         return FeatureRows(self._explicit(rows, self.dtype))
@@ -157,6 +161,16 @@ class MappedRows(FeatureRows):
         return MappedRows(
             self._values, self.map_, self.squared_norms, self._error, np.dtype(np.float64)
         )
+
+    def leading(self, n_features):
+        """The rows with their first features only; for a map whose features are nested."""
+
+        def values(dtype):
+            whole = self if dtype == self.dtype else self.in_double
+            return np.ascontiguousarray(whole.F[:, :n_features])
+
+        map_ = self.map_.leading(n_features)
+        return MappedRows(values, map_, self.squared_norms, self._error, self.dtype)
 
     def rounding(self, w):
         """About how far scores are off: errors of the values, of random sign, times weights."""

@@ -45,11 +45,23 @@ RUNG = 10.0
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
 
 
-def solve_newton(
+def solve_newton(F, y, *, C, **parameters):
+    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
+
+    F: features, dense or CSR, or FeatureRows; y: labels -1 and 1, or targets for
+    loss="squared_epsilon_insensitive". C may be an array: the solutions are then the columns of
+    `coefficients`, each found from the one before, and the other figures those of the worst. The
+    further parameters are those of `newton_path`.
+    """
+    results = newton_path(F, y, np.atleast_1d(C), **parameters)
+    return results[0] if np.ndim(C) == 0 else _stacked(results)
+
+
+def newton_path(
     F,
     y,
+    costs,
     *,
-    C,
     loss="squared_hinge",
     intercept="free",
     tol=1e-6,
@@ -64,42 +76,35 @@ def solve_newton(
     start=None,
     callback=None,
 ):
-    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
+    """One result for each value of C in `costs`, each solution found from the one before.
 
-    F: features, dense or CSR, or FeatureRows; y: labels -1 and 1, or targets for
-    loss="squared_epsilon_insensitive" with its `epsilon`. C may be an array: the solutions are the
-    columns of `coefficients`, each found from the one before. `tol` bounds the gradient relative
-    to the gradient at zero, which is also the KKT residual reported, `gap_tol` the duality gap
-    relative to the objective. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg";
-    `warm_up`: whether to begin on a random part of the rows; `start` = (w, b) replaces it.
+    `tol` bounds the gradient relative to the gradient at zero, which is also the KKT residual
+    reported, `gap_tol` the duality gap relative to the objective; `max_iter` counts the steps for
+    one C. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg"; `epsilon` of the
+    regressor's loss; `warm_up`: whether to begin on a random part of the rows; `start` = (w, b)
+    replaces it.
     """
     began = time.perf_counter()
     rows = F if isinstance(F, FeatureRows) else FeatureRows(F)
     _check(rows, y, intercept, method)
-    path = np.atleast_1d(np.asarray(C, dtype=np.float64))
-    for value in path:
-        row_costs(float(value), 1)
-    costs = row_costs(1.0, rows.shape[0], sample_weight)
-    problem = Problem(rows, intervals_for(loss, y, costs, epsilon), intercept)
+    for C in costs:
+        row_costs(float(C), 1)
+    weights = row_costs(1.0, rows.shape[0], sample_weight)
+    problem = Problem(rows, intervals_for(loss, y, weights, epsilon), intercept)
     if method == "auto":
         method = "direct" if rows.shape[1] <= DIRECT_FEATURES else "cg"
     course = _Course(problem, method, eta, callback)
     if start is not None:
         course.point = problem.at(_checked_start(start, rows.shape[1], intercept))
     elif warm_up:
-        course.begin_on_samples(
-            min(float(path[0]), course.solved_for), np.random.default_rng(random_state)
-        )
+        first = min(float(costs[0]), course.solved_for)
+        course.begin_on_samples(first, np.random.default_rng(random_state))
     results = []
-    for value in path:
-        result = course.solve(float(value), tol, gap_tol, max_iter, began)
-        if rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
-            rows = rows.in_double
-            course = course.continued(rows)
-            result = course.solve(float(value), tol, gap_tol, max_iter, began)
-        results.append(result)
-        began = time.perf_counter()
-    for result in results:
+    for C in costs:
+        result = course.solve(float(C), tol, gap_tol, max_iter, began)
+        if course.problem.rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
+            course = course.in_double()
+            result = course.solve(float(C), tol, gap_tol, max_iter, began)
         warn_unless_converged(
             result,
             figure=f"a relative duality gap of {result.relative_gap:.2e} and a gradient relative "
@@ -108,7 +113,9 @@ def solve_newton(
             tol=tol,
             advice="Raise max_iter, lower C, or scale the features.",
         )
-    return results[0] if np.ndim(C) == 0 else _stacked(results)
+        results.append(result)
+        began = time.perf_counter()
+    return results
 
 
 def _check(rows, y, intercept, method):
@@ -169,8 +176,9 @@ class _Course:
         self.notes = [*part.notes, f"began with {steps} steps on {len(chosen):,} rows"]
         self.point = self.problem.at(part.point.x)
 
-    def continued(self, rows):
+    def in_double(self):
         """The same problem on rows of higher precision, from the same place."""
+        rows = self.problem.rows.in_double
         problem = Problem(rows, self.problem.intervals, self.problem.intercept)
         course = _Course(problem, self.method, self.eta, self.callback)
         course.point, course.solved_for = problem.at(self.point.x), self.solved_for

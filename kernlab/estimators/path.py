@@ -1,0 +1,168 @@
+"""Machines for several C, and for several numbers of landmarks, from one approximation.
+
+Everything that a grid lets share is computed once: landmarks, kernel values and their map; with
+nested landmarks also those of all smaller numbers. Newton's method goes from one C to the next with
+its Hessian; coordinate descent starts from the dual variables of the C before.
+"""
+
+import time
+from copy import copy
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+
+from kernlab.estimators.kernel_machine import KernelMachine
+from kernlab.kernels import kernel_product
+from kernlab.solvers import newton_path
+
+STARTS_FROM_DUAL = ("dcd", "sbm")
+
+
+def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None):
+    """Fitted machines, one for each C of `costs`; lists of them for each k of `n_landmarks`.
+
+    The machines share their approximation. With `n_landmarks`, ascending, the landmarks are drawn
+    once, for the largest k, and each k takes the first of them in the order of the pivots.
+    """
+    if not shares_its_approximation(machine):
+        return [clone(machine).set_params(C=C).fit(X, y, sample_weight) for C in costs]
+    began = time.perf_counter()
+    machine = clone(machine)
+    approximation, solver = machine._make_pair()
+    if n_landmarks is not None:
+        approximation.set_params(n_landmarks=max(n_landmarks))
+    X, y = validate_data(
+        machine, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
+    )
+    signs = machine._binary_problems(y)
+    weights = machine._row_weights(X, y, sample_weight)
+    data = machine._approximate(approximation, solver, X)
+    approximated = time.perf_counter() - began
+    if n_landmarks is None:
+        results = _solved(machine, solver, data, signs, weights, costs, None)
+        return _machines(machine, solver, approximation, results, costs, approximated)
+    families, starts = [], None
+    for k in n_landmarks:
+        k = min(k, approximation.rank_)
+        results = _solved(machine, solver, _leading(data, k), signs, weights, costs, starts)
+        part = approximation.leading(k)
+        families.append(_machines(machine, solver, part, results, costs, approximated))
+        approximated = 0.0
+        starts = [_first_of(path) for path in results]
+    return families
+
+
+def shares_its_approximation(machine):
+    """Whether a machine is fitted as the general pair is, so that its parts can be shared."""
+    kind = type(machine)
+    return isinstance(machine, KernelMachine) and kind.fit is KernelMachine.fit
+
+
+def shared_scores(machines, X):
+    """Decision values of machines that share landmarks, from one pass over their kernel values.
+
+    One array per machine; None where they share nothing, or use other than landmarks.
+    """
+    if not all(_is_linear_on_landmarks(machine) for machine in machines):
+        return None
+    largest = max((m.approximation_ for m in machines), key=lambda a: a.landmarks_.shape[0])
+    expansions = [m.approximation_.expansion(m.coef_.T) for m in machines]
+    for points, _ in expansions:
+        if not _begins_with(largest.landmarks_, points):
+            return None
+    weights = np.zeros((largest.landmarks_.shape[0], sum(w.shape[1] for _, w in expansions)))
+    column = 0
+    for _, part in expansions:
+        weights[: len(part), column : column + part.shape[1]] = part
+        column += part.shape[1]
+    X = validate_data(
+        machines[0], X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
+    )
+    scores = kernel_product(largest.kernel_, X, largest.landmarks_, weights, machines[0].max_memory)
+    split = np.cumsum([part.shape[1] for _, part in expansions])[:-1]
+    return [
+        part + machine.intercept_
+        for part, machine in zip(np.split(scores, split, axis=1), machines, strict=True)
+    ]
+
+
+def _is_linear_on_landmarks(machine):
+    if not shares_its_approximation(machine) or not hasattr(machine, "coef_"):
+        return False
+    return hasattr(machine.approximation_, "landmarks_")
+
+
+def _begins_with(points, first):
+    head = points[: first.shape[0]]
+    return head.shape == first.shape and (head is first or (head != first).sum() == 0)
+
+
+def _leading(data, k):
+    return data.leading(k) if hasattr(data, "leading") else data[:, :k]
+
+
+def _first_of(path):
+    return path[0].coefficients, path[0].intercept
+
+
+def _solved(machine, solver, data, signs, weights, costs, starts):
+    """For each binary problem its results, one for each C."""
+    arguments = machine._solver_arguments(solver)
+    del arguments["C"]
+    if solver.name == "newton":
+        return [
+            newton_path(
+                data,
+                sign,
+                costs,
+                sample_weight=weights,
+                start=None if starts is None else _widened(starts[i], data.shape[1]),
+                **arguments,
+            )
+            for i, sign in enumerate(signs)
+        ]
+    if solver.all_at_once:
+        together = [
+            solver.solve(data, np.column_stack(signs), C=C, sample_weight=weights, **arguments)
+            for C in costs
+        ]
+        return [list(path) for path in zip(*together, strict=True)]
+    return [_one_by_one(solver, data, sign, weights, costs, arguments) for sign in signs]
+
+
+def _one_by_one(solver, data, sign, weights, costs, arguments):
+    results = []
+    for C in costs:
+        if results and solver.name in STARTS_FROM_DUAL:
+            arguments["start"] = results[-1].dual_variables
+        results.append(solver.solve(data, sign, C=C, sample_weight=weights, **arguments))
+    return results
+
+
+def _widened(start, n_features):
+    """Weights of the first features as weights of more, the others zero."""
+    w, b = start
+    return np.concatenate([w, np.zeros(n_features - len(w))]), b
+
+
+def _machines(machine, solver, approximation, results, costs, approximated):
+    """A fitted machine for each C; the first bears the time that they share."""
+    fitted = []
+    for position, C in enumerate(costs):
+        one = copy(machine)
+        one.C = C
+        one.approximation_ = approximation
+        one.results_ = [path[position] for path in results]
+        one._store(solver)
+        solving = sum(result.seconds for result in one.results_)
+        parts = approximation.timings_.items() if position == 0 and approximated else ()
+        own = approximated if position == 0 else 0.0
+        one.timings_ = {
+            "approximate": own,
+            **{f"approximate: {part}": seconds for part, seconds in parts},
+            "solve": solving,
+            "total": own + solving,
+        }
+        fitted.append(one)
+    return fitted

@@ -1,0 +1,205 @@
+"""Grids: each point is the fit on its own, and what can be shared is computed once."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold
+
+from kernlab.estimators import LASN, LLSVM, KernelMachine, LASNRegressor, sweep
+from kernlab.estimators.path import fit_path, shared_scores
+
+X, Y = make_moons(300, noise=0.2, random_state=0)
+NEW, NEW_Y = make_moons(200, noise=0.2, random_state=1)
+COSTS = [0.01, 1.0, 100.0]
+
+
+def counting(gamma=1.0):
+    """A kernel and the list of the numbers of values that it was asked for."""
+    asked = []
+
+    def kernel(A, B):
+        asked.append(A.shape[0] * B.shape[0])
+        return rbf_kernel(A, B, gamma=gamma)
+
+    return kernel, asked
+
+
+# ------------------------------------------------------------------ each point on its own
+@pytest.mark.parametrize(
+    "machine",
+    [
+        LASN(30, random_state=0),
+        LLSVM(30, runs=None, tol=1e-6, max_iter=5000, random_state=0),
+        KernelMachine("exact", "dcd", intercept="penalised", tol=1e-7, max_iter=5000, gamma=1.0),
+        KernelMachine("nystrom", "liblinear-tron", intercept="penalised", tol=1e-8, random_state=0),
+        KernelMachine("exact", "newton-cg", gamma=1.0, tol=1e-8),
+    ],
+    ids=lambda machine: f"{type(machine).__name__}-{machine.solver}",
+)
+def test_every_cost_gives_the_fit_on_its_own(machine):
+    table = sweep(machine, X, Y, {"C": COSTS}, validation=(NEW, NEW_Y))
+    assert list(table["C"]) == COSTS
+    assert list(table["status"]) == ["ok"] * 3
+    for row in table.itertuples():
+        alone = clone(machine).set_params(C=row.C).fit(X, Y)
+        assert row.objective == pytest.approx(alone.result_.objective, rel=1e-4)
+        assert row.validation_accuracy == pytest.approx(alone.score(NEW, NEW_Y), abs=0.011)
+        assert row.train_accuracy == pytest.approx(alone.score(X, Y), abs=0.011)
+    assert table["validation_accuracy"].nunique() > 1
+
+
+def test_a_grid_of_several_parameters_keeps_its_order():
+    grid = {"gamma": [2.0, 0.5], "C": [10.0, 0.1], "n_landmarks": [20, 10]}
+    table = sweep(LASN(random_state=0), X, Y, grid)
+    expected = [(g, c, k) for g in (2.0, 0.5) for c in (10.0, 0.1) for k in (20, 10)]
+    assert list(zip(table["gamma"], table["C"], table["n_landmarks"], strict=True)) == expected
+    for row in table.itertuples():
+        alone = LASN(row.n_landmarks, gamma=row.gamma, C=row.C, random_state=0).fit(X, Y)
+        assert row.objective == pytest.approx(alone.result_.objective, rel=1e-4)
+    assert "validation_accuracy" not in table
+
+
+def test_regressors_and_estimators_of_others_are_fitted_point_by_point():
+    t = np.sin(3 * X[:, 0])
+    table = sweep(
+        LASNRegressor(30, random_state=0), X, t, {"C": COSTS, "epsilon": [0.01]}, validation=(X, t)
+    )
+    assert table["validation_r2"].is_monotonic_increasing
+    assert table["validation_r2"].iloc[-1] > 0.95
+
+
+def test_many_classes():
+    digits, labels = load_digits(return_X_y=True)
+    table = sweep(
+        LASN(gamma=5e-4, random_state=0),
+        digits[:500],
+        labels[:500],
+        {"n_landmarks": [20, 80], "C": [1.0, 10.0]},
+        validation=(digits[500:800], labels[500:800]),
+        nested=True,
+    )
+    assert len(table) == 4
+    assert table["validation_accuracy"].iloc[-1] > 0.9
+    alone = LASN(80, gamma=5e-4, C=10.0, random_state=0).fit(digits[:500], labels[:500])
+    score = alone.score(digits[500:800], labels[500:800])
+    assert table["validation_accuracy"].iloc[-1] == pytest.approx(score, abs=1e-9)
+
+
+# ------------------------------------------------------------------------------ what is shared
+def test_a_path_over_costs_computes_the_kernel_once():
+    kernel, asked = counting()
+    sweep(LASN(25, kernel=kernel, random_state=0), X, Y, {"C": COSTS})
+    one_fit = 25 * 25 + 300 * 25 + 25 + 300
+    assert 0 < sum(asked) <= one_fit + 300 * 25  # and one pass for the training accuracy
+
+
+def test_nested_landmarks_cost_one_map():
+    """Five numbers of landmarks and three costs: the kernel values of the largest number alone."""
+    kernel, asked = counting()
+    grid = {"n_landmarks": [5, 10, 20, 40, 80], "C": COSTS}
+    table = sweep(
+        LASN(kernel=kernel, random_state=0), X, Y, grid, validation=(NEW, NEW_Y), nested=True
+    )
+    assert len(table) == 15
+    fit = 80 * 80 + 300 * 80 + 80 + 300
+    scoring = (300 + 200) * 80
+    assert 0 < sum(asked) <= fit + scoring
+    asked.clear()
+    sweep(LASN(kernel=kernel, random_state=0), X, Y, grid, validation=(NEW, NEW_Y))
+    assert sum(asked) > 1.5 * (fit + scoring)  # not nested, each number pays for itself
+
+
+def test_nested_machines_are_those_on_the_first_landmarks():
+    grid = {"n_landmarks": [6, 15, 40], "C": [0.1, 10.0]}
+    machine = LASN(gamma=1.0, tol=1e-9, random_state=0)
+    table = sweep(machine, X, Y, grid, validation=(NEW, NEW_Y), nested=True)
+    whole = clone(machine).set_params(n_landmarks=40).fit(X, Y)
+    for row in table.itertuples():
+        alone = LASN(
+            landmarks=whole.landmarks_[: row.n_landmarks], gamma=1.0, C=row.C, tol=1e-9
+        ).fit(X, Y)
+        assert row.objective == pytest.approx(alone.result_.objective, rel=1e-6)
+        assert row.validation_accuracy == pytest.approx(alone.score(NEW, NEW_Y), abs=1e-9)
+        assert row.rank == row.n_landmarks
+    assert table.groupby("C")["objective"].apply(lambda o: o.is_monotonic_decreasing).all()
+
+
+def test_more_landmarks_than_directions_is_no_failure():
+    rows = np.repeat(np.eye(3), 20, axis=0)
+    table = sweep(LASN(random_state=0), rows, np.arange(60) % 2, {"n_landmarks": [2, 30]},
+                  nested=True)  # fmt: skip
+    assert list(table["rank"]) == [2, 3]
+    assert list(table["status"]) == ["ok", "ok"]
+
+
+def test_the_seconds_add_up_and_the_first_of_a_group_bears_what_is_shared():
+    table = sweep(LASN(40, random_state=0), X, Y, {"gamma": [0.5, 1.0], "C": COSTS})
+    assert list(table["approximate_seconds"] > 0) == [True, False, False] * 2
+    np.testing.assert_allclose(
+        table["fit_seconds"], table["approximate_seconds"] + table["solve_seconds"]
+    )
+
+
+def test_scores_together_are_scores_alone():
+    machines = fit_path(LASN(30, random_state=0), X, Y, COSTS)
+    for one, scores in zip(machines, shared_scores(machines, NEW), strict=True):
+        np.testing.assert_allclose(scores[:, 0], one.decision_function(NEW), atol=1e-9)
+    others = [LASN(30, random_state=seed).fit(X, Y) for seed in (1, 2)]
+    assert shared_scores(others, NEW) is None
+    exact = fit_path(KernelMachine("exact", "dcd", intercept="none"), X, Y, COSTS)
+    assert shared_scores(exact, NEW) is None
+
+
+def test_machines_of_a_path_are_whole():
+    for one in fit_path(LASN(30, random_state=0), X, Y, COSTS):
+        assert one.predict(NEW).shape == (200,)
+        assert one.result_.relative_gap <= 1e-4
+        assert one.nbytes_ > 0
+        assert one.n_iter_ == one.results_[0].n_iter
+        assert clone(one).C == one.C
+
+
+# ------------------------------------------------------------------------------- validation
+def test_folds_are_averaged():
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    table = sweep(LASN(20, random_state=0), X, Y, {"C": COSTS}, validation=folds)
+    for row in table.itertuples():
+        scores = []
+        for train, held_out in folds.split(X, Y):
+            alone = LASN(20, C=row.C, random_state=0).fit(X[train], Y[train])
+            scores.append(alone.score(X[held_out], Y[held_out]))
+        assert row.cv_accuracy == pytest.approx(np.mean(scores), abs=0.005)
+        assert row.cv_accuracy_sd == pytest.approx(np.std(scores, ddof=1), abs=0.01)
+        assert row.n_train == 200
+    assert "cv_accuracy" in sweep(LASN(random_state=0), sp.csr_matrix(X), Y, {"C": [1.0]},
+                                  validation=2)  # fmt: skip
+
+
+def test_a_point_that_fails_is_a_row():
+    table = sweep(
+        LASN(random_state=0), X, Y, {"n_landmarks": [10, 1000], "C": [1.0, 2.0]}, validation=(X, Y)
+    )
+    assert list(table["status"]) == ["ok", "ok", "failed", "failed"]
+    assert "more than the 300 rows" in table["message"].iloc[2]
+    assert table["validation_accuracy"].isna().tolist() == [False, False, True, True]
+    everything = sweep(LASN(random_state=0), X, Y, {"n_landmarks": [1000]}, validation=3)
+    assert list(everything["status"]) == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "grid", "options", "message"),
+    [
+        (LASN(), {"h": [1.0]}, {}, "LASN has no parameter h"),
+        (LASN(), {"C": []}, {}, "at least one value"),
+        (LASN(), {"C": [1.0]}, {"nested": True}, "put n_landmarks in the grid"),
+        (LASN(factor="eigen-drop"), {"n_landmarks": [3]}, {"nested": True}, "not nested"),
+        (LASNRegressor(), {"n_landmarks": [3]}, {"nested": True}, "nested=True needs"),
+        (LASN(), {"n_landmarks": ["sqrt"]}, {"nested": True}, "whole numbers"),
+    ],
+)
+def test_impossible_grids_are_refused(machine, grid, options, message):
+    with pytest.raises(ValueError, match=message):
+        sweep(machine, X, Y, grid, **options)
