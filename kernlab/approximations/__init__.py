@@ -5,6 +5,7 @@ from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.nystrom import Nystrom
 from kernlab.approximations.polynomial import PolynomialMap
+from kernlab.approximations.reduced import ReducedMap, RootMap
 
 __all__ = [
     "APPROXIMATIONS",
@@ -13,12 +14,16 @@ __all__ = [
     "ExactKernel",
     "Nystrom",
     "PolynomialMap",
+    "ReducedMap",
+    "RootMap",
     "get_approximation",
 ]
 
 APPROXIMATIONS = {
     "exact": ExactKernel,
     "nystrom": Nystrom,
+    "reduced": ReducedMap,
+    "root": RootMap,
     "compact": CompactKernel,
     "polynomial": PolynomialMap,
 }
