@@ -41,7 +41,8 @@ __all__ = [
     "total_variance",
 ]
 
-CACHE_BYTES = 2**19  # a block of values that stays in a core's second-level cache
+TILE_COLUMNS = 4096
+CACHE_BYTES = 2**21  # a tile of values that stays in the cache that the cores share
 
 
 @dataclass(frozen=True)
@@ -265,11 +266,21 @@ def kernel_blocks(kernel, X, Y, max_memory=None):
 
 
 def kernel_product(kernel, X, Y, V, max_memory=None):
-    """K(X, Y) V without holding K(X, Y)."""
+    """K(X, Y) V, tile by tile: kernel values are used while they are in the cache, never stored."""
     V = np.asarray(V)
-    result = np.empty((X.shape[0], *V.shape[1:]), dtype=np.result_type(V, _result_type(X, Y)))
-    for rows, block in kernel_blocks(kernel, X, Y, max_memory):
-        result[rows] = block @ V
+    dtype = _result_type(X, Y)
+    result = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(V, dtype))
+    tile = min(CACHE_BYTES, memory_limit(max_memory) // 16) // dtype.itemsize
+    width = max(1, min(Y.shape[0], TILE_COLUMNS, tile))
+    for columns in row_blocks(Y.shape[0], width):
+        right = kernel._prepare(X, Y[columns])
+
+        def add(rows, columns=columns, right=right):
+            values = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype=dtype)
+            kernel._fill(X[rows], right, values)
+            result[rows] += values @ V[columns]
+
+        for_each_block(add, row_blocks(X.shape[0], max(1, tile // width)))
     return result
 
 

@@ -15,6 +15,7 @@ from kernlab.kernels import (
     askey_exponent,
     gamma_from_divisor,
     gamma_from_sigma,
+    kernel_blocks,
     kernel_product,
     make_kernel,
     resolve_gamma,
@@ -127,9 +128,17 @@ def test_products_in_blocks(columns):
     np.testing.assert_allclose(product, kernel(X, Y) @ V, atol=1e-12)
 
 
+def test_products_over_more_columns_than_a_tile_has():
+    X, Y, V = rows(40, 3), rows(9000, 3, 1), rows(9000, 2, 2)
+    kernel = make_kernel(gamma=0.5)
+    np.testing.assert_allclose(kernel_product(kernel, X, Y, V), kernel(X, Y) @ V, atol=1e-9)
+    sparse = kernel_product(kernel, sp.csr_matrix(X), sp.csr_matrix(Y), V)
+    np.testing.assert_allclose(sparse, kernel(X, Y) @ V, atol=1e-9)
+
+
 def test_a_limit_below_one_row_is_refused():
     with pytest.raises(ValueError, match="does not fit a quarter of max_memory"):
-        kernel_product(make_kernel(gamma=1.0), rows(3, 2), rows(100, 2), np.ones(100), 100)
+        list(kernel_blocks(make_kernel(gamma=1.0), rows(3, 2), rows(100, 2), 100))
 
 
 def test_a_function_of_ones_own():
