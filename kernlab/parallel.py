@@ -28,6 +28,11 @@ def thread_count():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
+def single_blas_thread():
+    """A context in which each matrix product runs on one thread, for many small ones in a row."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 def row_blocks(n_rows, rows_per_block):
     """Slices that cover `n_rows` rows in order."""
     step = max(1, int(rows_per_block))
@@ -45,7 +50,7 @@ def for_each_block(function, blocks, threads=None):
     if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
         return [function(block) for block in blocks]
     with (
-        _controller().limit(limits=1, user_api="blas"),
+        single_blas_thread(),
         ThreadPoolExecutor(threads, initializer=_mark_this_thread) as pool,
     ):
         return list(pool.map(function, blocks))

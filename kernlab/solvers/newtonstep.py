@@ -4,15 +4,18 @@
 data says about a place x. Because C only scales the loss, a point serves every C.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
 
+from kernlab.parallel import single_blas_thread
 from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.intervals import Intervals, dual_point
 
+ONE_THREAD_SIZE = 1200  # of a factor that one thread computes before a second has woken up
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
 
 
@@ -102,8 +105,12 @@ def _solve(hessian, gradient):
     """V^-1 gradient; an intercept that is left out of V stays where it is."""
     solution = np.zeros_like(gradient)
     size = len(hessian)
-    factor = la.cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
-    solution[:size] = la.cho_solve(factor, gradient[:size], check_finite=False)
+    # NumPy and SciPy each bring a BLAS whose threads wait actively: a small factor by SciPy's
+    # would wait for the cores that NumPy's still hold, a hundred times longer than it computes.
+    small = size <= ONE_THREAD_SIZE
+    with single_blas_thread() if small else nullcontext():
+        factor = la.cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
+        solution[:size] = la.cho_solve(factor, gradient[:size], check_finite=False)
     return solution
 
 
