@@ -6,10 +6,11 @@ from kernlab.approximations.cholesky.backends import (
     NotPositiveDefinite,
     available_backends,
 )
-from kernlab.approximations.cholesky.factor import Analysis, SparseFactor, factorise
+from kernlab.approximations.cholesky.factor import FACTOR_BYTES, Analysis, SparseFactor, factorise
 
 __all__ = [
     "BACKENDS",
+    "FACTOR_BYTES",
     "ORDERINGS",
     "Analysis",
     "NotPositiveDefinite",

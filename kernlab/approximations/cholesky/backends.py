@@ -32,21 +32,23 @@ class Cholmod04:
 
     def order(self, matrix, ordering, long=False):
         refused = (self._module.CholmodNotInstalledError, self._module.CholmodInvalidError)
+        matrix = _with_long_indices(matrix) if long else matrix
+        long = matrix.indices.dtype == np.int64
         try:
-            analysis = self._module.analyze(
-                matrix, ordering_method=ordering, use_long=True if long else None
-            )
+            analysis = self._module.analyze(matrix, ordering_method=ordering, use_long=long)
         except refused as error:
             raise _not_built_in(ordering) from error
-        return np.asarray(analysis.P(), np.int64), analysis
+        return np.asarray(analysis.P(), np.int64), (analysis, matrix)
 
     def factor(self, matrix, analysis):
+        analysis, matrix = analysis
         try:
             analysis.cholesky_inplace(matrix)
             # 0.4 finds out about a matrix that is not positive definite only now.
             lower = analysis.L()
         except self._module.CholmodNotPositiveDefiniteError as error:
             raise NotPositiveDefinite(str(error)) from error
+        lower.eliminate_zeros()  # of columns that were computed together; 0.5 does so itself
         return sp.csc_matrix(lower), np.asarray(analysis.P(), np.int64)
 
 
@@ -60,10 +62,7 @@ class Cholmod05:
 
     def order(self, matrix, ordering, long=False):
         refused = (self._module.CholmodNotInstalledError, self._module.CholmodInvalidInputError)
-        matrix = sp.csc_array(matrix)
-        if long:
-            matrix.indptr = matrix.indptr.astype(np.int64)
-            matrix.indices = matrix.indices.astype(np.int64)
+        matrix = sp.csc_array(_with_long_indices(matrix) if long else matrix)
         try:
             analysis = self._module.CholeskyFactor(matrix, lower=True, order=ordering)
         except refused as error:
@@ -121,6 +120,14 @@ class SuperLU:
 
 
 _SYMMETRIC = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+
+def _with_long_indices(matrix):
+    """The same matrix with indices of 64 bits, for factors of more than 2^31 entries."""
+    longer = matrix.copy()
+    longer.indptr = matrix.indptr.astype(np.int64)
+    longer.indices = matrix.indices.astype(np.int64)
+    return longer
 
 
 def _not_built_in(ordering):

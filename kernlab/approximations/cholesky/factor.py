@@ -72,17 +72,20 @@ class Analysis:
         return SparseFactor(lower, permutation, parent, self._backend.name, self.ordering, seconds)
 
 
-def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None):
-    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit."""
+def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None, entry_bytes=FACTOR_BYTES):
+    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit.
+
+    `entry_bytes`: what an entry takes at the worst moment, for a caller who goes on with more.
+    """
     limit = memory_limit(max_memory)
-    analysis = Analysis(matrix, ordering=ordering, backend=backend, count_to=limit // FACTOR_BYTES)
+    analysis = Analysis(matrix, ordering=ordering, backend=backend, count_to=limit // entry_bytes)
     count = f"{analysis.nonzeros:,} entries"
     require_memory(
-        analysis.nonzeros * FACTOR_BYTES,
+        analysis.nonzeros * entry_bytes,
         limit,
         what=f"the Cholesky factor of {matrix.shape[0]:,} rows",
         arithmetic=f"{count if analysis.is_complete else 'more than ' + count} in the order that "
-        f"{ordering!r} found, {FACTOR_BYTES} bytes each while it is computed",
+        f"{ordering!r} found, {entry_bytes} bytes each while it is computed and put to use",
         way_out="Take a smaller sigma, another ordering ('metis' fills in less where it is built "
         "in), fewer rows, allow more with max_memory, or take solver='newton', which needs no "
         "factor.",

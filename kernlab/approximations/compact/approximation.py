@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from kernlab.approximations.base import Approximation
-from kernlab.approximations.cholesky import NotPositiveDefinite
+from kernlab.approximations.cholesky import FACTOR_BYTES, NotPositiveDefinite
 from kernlab.approximations.compact.bandwidth import settle_bandwidths
 from kernlab.approximations.compact.factors import Factors
 from kernlab.approximations.compact.multiply import SparseOperator, SparseProduct
@@ -26,9 +26,8 @@ from kernlab.approximations.compact.profile import (
 )
 from kernlab.approximations.compact.sampling import predict_entries
 from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
-from kernlab.memory import memory_limit, require_memory
 
-FEATURE_BYTES = 40  # an entry of L, of F and of the copy that LIBLINEAR makes of F
+FEATURE_BYTES = 40  # an entry of L and of F, and the copy of F that LIBLINEAR makes
 
 
 class CompactKernel(Approximation):
@@ -191,8 +190,11 @@ class CompactKernel(Approximation):
     # ------------------------------------------------------------------------- factor
     def shifted(self, beta):
         """Solves with K + (shift + beta) I, by one Cholesky factor that is kept per beta."""
+        return self._factor(beta)
+
+    def _factor(self, beta, entry_bytes=FACTOR_BYTES):
         try:
-            return self._factors.factor(beta)
+            return self._factors.factor(beta, entry_bytes)
         except NotPositiveDefinite as error:
             smallest = smallest_eigenvalue(self._product, self._matrix.shape[0]) - self.shift
             raise ValueError(
@@ -224,17 +226,8 @@ class CompactKernel(Approximation):
     # ----------------------------------------------------------------------- features
     def fit_transform(self, X, y=None):
         """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
-        factor = self.fit(X).factor_
+        factor = self.fit(X)._factor(0.0, FEATURE_BYTES)
         with self._timed("features"):
-            require_memory(
-                factor.nonzeros * FEATURE_BYTES,
-                memory_limit(self.max_memory) + self.nbytes,  # of which L is a part
-                what="a linear machine on the factor",
-                arithmetic=f"{factor.nonzeros:,} entries, {FEATURE_BYTES} bytes each: the factor, "
-                "its rows in the order of the data, and LIBLINEAR's copy",
-                way_out="Take a smaller sigma, ordering='metis', allow more with max_memory, or "
-                "take solver='newton', which needs no factor.",
-            )
             return factor.rows(self.drop)
 
     def transform(self, X):

@@ -83,7 +83,7 @@ def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):  # noqa: E7
 
 
 def alpha_by_trade_off(X, sigma, l, beta=1.0, n_alphas=100, random_state=None):  # noqa: E741
-    """The alpha that maximises A(alpha) + beta S(alpha) (equation 41), of quantiles of 1/distance.
+    """The alpha that maximises A(alpha) + beta S(alpha) (equation 41), 1 / alpha being distances.
 
     The curve is flat where neither changes; of equal values the largest alpha is taken, whose
     matrix has the fewest entries.
@@ -94,7 +94,9 @@ def alpha_by_trade_off(X, sigma, l, beta=1.0, n_alphas=100, random_state=None): 
     if distances.size == 0:
         raise ValueError("all rows are equal: no distance to choose alpha from")
     supports = np.quantile(distances, np.linspace(0.0, 1.0, n_alphas))
-    alphas = 1.0 / np.unique(np.append(supports, 1.001 * supports[-1]))
+    # Beyond the largest distance nothing is zero, but the similarity still grows.
+    beyond = np.geomspace(1.0 + 1e-9, 1e4, n_alphas // 4) * supports[-1]
+    alphas = 1.0 / np.unique(np.append(supports, beyond))
     similarity, sparsity = similarity_and_sparsity(X, sigma, alphas, l, random_state)
     merit = similarity + beta * sparsity
     return float(alphas[np.flatnonzero(merit >= merit.max() - 1e-12)].max())

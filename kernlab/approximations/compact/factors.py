@@ -2,7 +2,7 @@
 
 import scipy.sparse as sp
 
-from kernlab.approximations.cholesky import Analysis, factorise
+from kernlab.approximations.cholesky import FACTOR_BYTES, Analysis, factorise
 
 
 class Factors:
@@ -17,13 +17,15 @@ class Factors:
         self._max_memory = max_memory
         self._factors, self._analyses = {}, []
 
-    def factor(self, beta):
+    def factor(self, beta, entry_bytes=FACTOR_BYTES):
         """The factor of the matrix + beta I (`SparseFactor`)."""
         if beta not in self._factors:
             matrix = self._matrix
             if beta:
                 matrix = (matrix + beta * sp.identity(matrix.shape[0], format="csr")).tocsr()
-            factor = factorise(matrix, max_memory=self._max_memory, **self._how)
+            factor = factorise(
+                matrix, max_memory=self._max_memory, entry_bytes=entry_bytes, **self._how
+            )
             factor.permutation = self._order[factor.permutation]
             self._timings |= factor.seconds
             self._factors[beta] = factor

@@ -16,6 +16,7 @@ from kernlab.compiled import njit
 from kernlab.rowproducts import prepare_right, squared_distances
 
 BLOCK_BYTES = 2**23
+NO_ROW = -1  # the place of new rows among the fitted ones
 
 
 class ProductSearch:
@@ -50,8 +51,8 @@ class ProductSearch:
             counts = np.empty(block.shape[0], np.int64)
             limit = self._screen(block, right)
             # The first of the columns is the first of the rows: row q sees the columns after q.
-            skip = start + 1 if above else -n_columns
-            found = _below(squares, limit, skip, counts, first_column)
+            own = start if above else NO_ROW
+            found = _below(squares, limit, own, counts, first_column)
             parts.append(settle(Hits(counts, *found), block, self._rows, self.radius))
         return Hits(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
@@ -69,18 +70,18 @@ def _settled(X):
 
 
 @njit
-def _below(squares, limit, skip, counts, first_column):
+def _below(squares, limit, own, counts, first_column):
     n_rows, n_columns = squares.shape
     total = 0
     for q in range(n_rows):
         count = 0
-        for column in range(max(0, skip + q), n_columns):
+        for column in range(0 if own == NO_ROW else own + q + 1, n_columns):
             count += squares[q, column] < limit
         counts[q] = count
         total += count
     columns, found = np.empty(total, np.int32), 0
     for q in range(n_rows):
-        for column in range(max(0, skip + q), n_columns):
+        for column in range(0 if own == NO_ROW else own + q + 1, n_columns):
             if squares[q, column] < limit:
                 columns[found] = first_column + column
                 found += 1
