@@ -27,7 +27,7 @@ def choose_landmarks(
     random_state=None,
     max_rows=MAX_ROWS,
     candidates="uniform",
-    n_steps=5,
+    n_steps=3,
 ):
     """The landmarks: `n_landmarks` points by the rule `how`, or `how` itself if it is an array.
 

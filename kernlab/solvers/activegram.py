@@ -28,9 +28,9 @@ class ActiveGram:
             came, went = np.flatnonzero(active), np.empty(0, dtype=int)
             self.matrix[...] = 0.0
         if len(came):
-            self.matrix += self.rows.gram(came, self.costs, self.dtype)
+            self.rows.add_gram(self.matrix, came, self.costs, self.dtype)
         if len(went):
-            self.matrix -= self.rows.gram(went, self.costs, self.dtype)
+            self.rows.add_gram(self.matrix, went, self.costs, self.dtype, sign=-1.0)
         self.active = active
         return len(came) + len(went)
 

@@ -108,36 +108,45 @@ class FeatureRows:
         parts = max(1, min(thread_count(), worthwhile))
         return row_blocks(n_rows, -(-n_rows // parts)) or [slice(0, 0)]
 
-    def gram(self, rows, weights, dtype):
-        """sum_i c_i [F_i; 1] [F_i; 1]^T over the rows named.
+    def add_gram(self, total, rows, weights, dtype, sign=1.0):
+        """Add sign * sum_i c_i [F_i; 1] [F_i; 1]^T over the rows named to `total`.
 
         Products of blocks are taken in `dtype` and summed in double precision.
         """
         k = self.shape[1]
-        per_block = max(256, GRAM_BYTES // (k * np.dtype(dtype).itemsize))
+        per_block = max(4 * k, GRAM_BYTES // (k * np.dtype(dtype).itemsize), 256)
+        parts = self._parts(len(rows))
+        sums = [total, *(np.zeros_like(total) for _ in parts[1:])]
 
-        def part(block):
-            total = np.zeros((k + 1, k + 1))
-            for inner in row_blocks(block.stop - block.start, per_block):
-                chosen = rows[block][inner]
-                self._add_gram(chosen, np.sqrt(weights[chosen]).astype(dtype), total)
-            return total
+        def add_part(number):
+            block = rows[parts[number]]
+            for inner in row_blocks(len(block), per_block):
+                self._add_products(sums[number], block[inner], weights, dtype, sign)
 
-        total = sum(for_each_block(part, self._parts(len(rows))))
+        for_each_block(add_part, range(len(parts)))
+        for other in sums[1:]:
+            total += other
+        total[k, k] += sign * weights[rows].sum()
         total[k, :k] = total[:k, k]
-        total[k, k] = weights[rows].sum()
-        return total
 
-    def _add_gram(self, rows, root, total):
-        features = self._explicit(rows, root.dtype)
-        if sp.issparse(features):
-            scaled = sp.diags_array(root).tocsr() @ features
-            total[:-1, :-1] += (scaled.T @ scaled).toarray()
+    def _add_products(self, total, rows, weights, dtype, sign):
+        features = self._explicit(rows, dtype)
+        root = np.sqrt(weights[rows]).astype(dtype)
+        if not np.all(root == 1.0):
+            features = (
+                sp.diags_array(root).tocsr() @ features
+                if sp.issparse(features)
+                else np.multiply(features, root[:, None], out=features)
+            )
+        products = features.T @ features
+        products = products.toarray() if sp.issparse(products) else products
+        border = features.T @ root
+        if sign > 0:
+            total[:-1, :-1] += products
+            total[:-1, -1] += border
         else:
-            scaled = features
-            scaled *= root[:, None]
-            total[:-1, :-1] += scaled.T @ scaled
-        total[:-1, -1] += scaled.T @ root
+            total[:-1, :-1] -= products
+            total[:-1, -1] -= border
 
 
 class MappedRows(FeatureRows):
