@@ -14,23 +14,26 @@ of weight 2 count as rows that are there twice, in every iterate.
 
 The paper stops at |p_after - p_before|_H^2 < tol for p = (u, v, w), or after a few steps: a
 prescription, not a failure. With alpha = beta = 1 that is close to ridge regression on the labels,
-far from the minimiser. `to_optimum` goes there: the proximal term shrinks to what keeps the factor
-stable, beta follows the sizes of v and w, steps are over-relaxed, and it ends when the objective is
-certified: w holds the dual variables a_i = -y_i w_i of Proposition 2's linear programme, with a in
-[0, 1/M] and A^T (c w) = 0.
+far from the minimiser. `to_optimum` goes there, over the same rows in blocks, by an interior point
+method (`hinge_interior`): ADMM's steps would be too many where a minimiser has large scores.
+
+Either way the objective is certified by multipliers: with w = -y a those of Proposition 2's linear
+programme, a in [0, 1/M] and A^T (c y a) = 0.
 """
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.solvers.hinge_columns import HingeProblem, Settings
 from kernlab.solvers.hinge_course import HingeCourse
+from kernlab.solvers.hinge_interior import minimise_hinge
 from kernlab.solvers.losses import signs
 from kernlab.solvers.result import warn_unless_converged
 from kernlab.solvers.streamedrows import ArrayRows, gram_matrix
+
+DEFAULT_TOL = {"early": 5e-4, "certified": 1e-3, "optimum": 1e-6}
+DEFAULT_MAX_ITER = {"early": 5, "certified": 20_000, "optimum": 100}
 
 __all__ = ["HingeProblem", "gram_matrix", "solve_hinge_admm", "solve_hinge_problems"]
 
@@ -46,7 +49,7 @@ def solve_hinge_admm(
     beta=1.0,
     tol=None,
     max_iter=None,
-    to_optimum=None,
+    to_optimum=False,
     sample_weight=None,
     start=None,
     callback=None,
@@ -55,8 +58,9 @@ def solve_hinge_admm(
 
     F: features, dense or CSR, or rows to be read in blocks (see `streamedrows`); y: labels -1, 1.
     Without C it stops as the paper does, at `tol` (5e-4) for the squared H-norm of a step or after
-    `max_iter` (5) steps; `to_optimum=True`, and any C, go on until the duality gap is at most `tol`
-    (1e-3) times the objective (or 20,000 steps) and choose alpha and beta themselves. `intercept`:
+    `max_iter` (5) steps. With C, ADMM chooses alpha and beta itself and goes on until the duality
+    gap is at most `tol` (1e-3) times the objective (or 20,000 steps). `to_optimum=True` minimises
+    either objective to such a gap (1e-6, or 100 steps) by the interior point method. `intercept`:
     "penalised" is one more feature of value 1. `start`: weights to begin from instead of v = y.
 
     The KKT residual is |P w| / |w| with P the projection on the features' span: 0 exactly where w
@@ -79,7 +83,7 @@ def solve_hinge_admm(
         beta=beta,
         tol=tol,
         max_iter=max_iter,
-        to_optimum=C is not None if to_optimum is None else to_optimum,
+        to_optimum=to_optimum,
         start=start,
         keep_dual=True,
         callback=callback,
@@ -113,37 +117,38 @@ def solve_hinge_problems(
     positive class and which of the stored features it has. `gram`: the (weighted) Gram matrix of
     all stored features, if it is known. Returned is a list of results, in the order of `problems`.
     """
-    settings = Settings(
-        alpha=_positive("alpha", alpha),
-        beta=_positive("beta", beta),
-        tol=(1e-3 if to_optimum else 5e-4) if tol is None else float(tol),
-        max_iter=(20_000 if to_optimum else 5) if max_iter is None else int(max_iter),
-        to_optimum=bool(to_optimum),
-        C=None if C is None else _positive("C", C),
-    )
-    if settings.max_iter < 1:
+    kind = "optimum" if to_optimum else "early" if C is None else "certified"
+    tol = DEFAULT_TOL[kind] if tol is None else float(tol)
+    max_iter = DEFAULT_MAX_ITER[kind] if max_iter is None else int(max_iter)
+    if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, not {max_iter!r}")
-    if not settings.tol >= 0:
+    if not tol >= 0:
         raise ValueError(f"tol must not be negative, and is {tol!r}")
-    if settings.C is not None and not settings.to_optimum:
-        raise ValueError("the early stop is of the problem without penalty: leave C=None")
+    C = None if C is None else _positive("C", C)
+    if C is not None and any(problem.mix is not None for problem in problems):
+        raise ValueError("the penalty of C is on weights of stored features: leave mix out")
+    settings = Settings(_positive("alpha", alpha), _positive("beta", beta), tol, max_iter, C)
     weights = _checked_weights(weights, rows.shape[0])
+    if to_optimum:
+        shared = {"weights": weights, "C": C, "tol": tol, "max_iter": max_iter, "gram": gram}
+        return [
+            minimise_hinge(
+                rows, codes, problem, start=start, keep_dual=keep_dual, callback=callback, **shared
+            )
+            for problem in problems
+        ]
     course = HingeCourse(rows, codes, problems, weights, settings, gram, callback)
     course.begin(start)
     course.run()
     results = course.results(keep_dual)
-    if settings.to_optimum:
-        for result in results:
-            if result.message:
-                warnings.warn(f"hinge-admm: {result.message}.", ConvergenceWarning, stacklevel=2)
-                continue
-            warn_unless_converged(
-                result,
-                figure="a relative duality gap of",
-                reached=max(result.relative_gap, 0.0),
-                tol=settings.tol,
-                advice="Raise max_iter, loosen tol, or take a basis that is better conditioned.",
-            )
+    for result in results if C is not None else ():
+        warn_unless_converged(
+            result,
+            figure="a relative duality gap of",
+            reached=max(result.relative_gap, 0.0),
+            tol=tol,
+            advice="Raise max_iter, lower C, or scale the features.",
+        )
     return results
 
 

@@ -26,7 +26,6 @@ class Settings:
     beta: float
     tol: float
     max_iter: int
-    to_optimum: bool
     C: float | None
 
 

@@ -1,9 +1,13 @@
-"""The course of ADMM on the hinge loss: several problems, one pass over the rows for each step."""
+"""The course of ADMM on the hinge loss: several problems, one pass over the rows for each step.
+
+Without C it is the paper's, step by step. With C it goes on to a certified optimum: the proximal
+term shrinks to what keeps the factor stable, steps are over-relaxed, and beta follows the sizes of
+v and w.
+"""
 
 import time
 
 import numpy as np
-import scipy.linalg as la
 
 from kernlab.solvers.hinge_certificates import HingeCertifier, hair
 from kernlab.solvers.hinge_columns import Column, PassSums, merged, pull
@@ -24,10 +28,6 @@ RELAXATION = 1.6
 STEPS_BETWEEN_CHECKS = 10
 FIRST_REBALANCE, REBALANCE_GROWTH = 20, 1.5
 GAMMA_RANGE = (1e-6, 1e3)
-CANNOT_HOLD = (
-    "these features cannot hold the minimiser in double precision: its scores come out off by "
-    "{:.1e} of their size. Take a basis that is better conditioned, or a lower degree"
-)
 
 
 class HingeCourse:
@@ -38,15 +38,16 @@ class HingeCourse:
         self.gram, self.callback = gram, callback
         self.began = time.perf_counter()
         self.total = float(weights.sum()) if len(weights) else float(rows.shape[0])
+        self.certified = settings.C is not None
         self.ridge = 0.0 if settings.C is None else 1.0 / (settings.C * self.total)
-        beta = 1.0 / self.total if settings.to_optimum else settings.beta
+        beta = 1.0 / self.total if self.certified else settings.beta
         self.columns = [self._column(problem, beta) for problem in problems]
         self._steps = {}
         self.rebalance_at, self.rebalance_gap = FIRST_REBALANCE, float(FIRST_REBALANCE)
 
     def _column(self, problem, beta):
         width = self.rows.shape[1] if problem.width is None else problem.width
-        n = width if problem.mix is None or self.settings.to_optimum else problem.mix.shape[1]
+        n = width if problem.mix is None else problem.mix.shape[1]
         return Column(
             problem, width, np.zeros(n), np.zeros(width), np.empty(0), beta, beta * self.total
         )
@@ -110,7 +111,7 @@ class HingeCourse:
             if not live:
                 break
             old = [(column.beta, column.gamma) for column in live]
-            if self.settings.to_optimum and iteration == self.rebalance_at:
+            if self.certified and iteration == self.rebalance_at:
                 self._rebalance(live)
             for column in live:
                 self._solve(column)
@@ -126,7 +127,7 @@ class HingeCourse:
 
     def _pass(self, live, old):
         """A u, the next v and w row by row, and A^T v and A^T w: one look at every feature."""
-        relaxation = RELAXATION if self.settings.to_optimum else 1.0
+        relaxation = RELAXATION if self.certified else 1.0
         C = np.zeros((len(live), self.rows.shape[1]))
         for k, column in enumerate(live):
             C[k, : column.width] = column.c
@@ -152,26 +153,21 @@ class HingeCourse:
     def _step_of(self, column):
         """The linear step for a column's features and beta; columns that have the same share it."""
         key = column.width, id(column.problem.mix), column.beta
-        if self.settings.to_optimum:
-            key = column.width, column.beta
         if key not in self._steps:
-            if self.settings.to_optimum:
-                self._steps = {k: v for k, v in self._steps.items() if k in self._keys_in_use()}
+            in_use = {(other.width, id(other.problem.mix), other.beta) for other in self.columns}
+            self._steps = {k: step for k, step in self._steps.items() if k in in_use}
             self._steps[key] = self._new_step(column)
         return self._steps[key]
 
-    def _keys_in_use(self):
-        return {(column.width, column.beta) for column in self.columns}
-
     def _new_step(self, column):
-        gram = self.gram[: column.width, : column.width]
-        if self.settings.to_optimum:
+        gram, alpha = self.gram[: column.width, : column.width], self.settings.alpha
+        if self.certified:
             return LinearStep(
                 gram, alpha=column.beta * hair(gram), beta=column.beta, ridge=self.ridge
             )
         if column.problem.mix is None:
-            return LinearStep(gram, alpha=self.settings.alpha, beta=column.beta)
-        return MixedStep(gram, column.problem.mix, alpha=self.settings.alpha, beta=column.beta)
+            return LinearStep(gram, alpha=alpha, beta=column.beta)
+        return MixedStep(gram, column.problem.mix, alpha=alpha, beta=column.beta)
 
     def _rebalance(self, live):
         """Bring gamma = M beta half way, in logarithms, to the ratio of the sizes of w and v."""
@@ -190,10 +186,10 @@ class HingeCourse:
         settings, sums = self.settings, column.figures
         change = column.change_u + column.beta * sums[CHANGE_V] + sums[CHANGE_W] / column.beta
         last = iteration == settings.max_iter
-        if settings.to_optimum and iteration % STEPS_BETWEEN_CHECKS and not last:
+        if self.certified and iteration % STEPS_BETWEEN_CHECKS and not last:
             return
         residual, objective, lower = self.certify(column.c, column.pulled_w, column.figures)
-        if settings.to_optimum:
+        if self.certified:
             column.settled = objective - lower <= settings.tol * objective
         else:
             column.settled = bool(change < settings.tol)
@@ -217,40 +213,23 @@ class HingeCourse:
         return [self._result(column, keep_dual) for column in self.columns]
 
     def _result(self, column, keep_dual):
-        last, u, settled, message = column.trace[-1], column.u, column.settled, ""
-        if self.settings.to_optimum:
-            u, lost = self._mixed_weights(column)
-            if lost > self.settings.tol:
-                settled, message = False, CANNOT_HOLD.format(lost)
-        elif not settled:
+        last, message = column.trace[-1], ""
+        if not (self.certified or column.settled):
             message = f"stopped as set, with |p - p_before|_H^2 = {last['change']:.2e}"
         return SolverResult(
-            coefficients=u,
+            coefficients=column.u,
             intercept=0.0,
             objective=last["objective"],
-            dual_objective=last["dual_objective"] if self.settings.to_optimum else None,
+            dual_objective=last["dual_objective"] if self.certified else None,
             kkt_residual=last["residual"],
             dual_variables=self._dual(column) if keep_dual else None,
             n_iter=last["iteration"],
-            converged=settled,
+            converged=column.settled,
             solver="hinge-admm",
             seconds=column.seconds,
             trace=tuple(column.trace),
             message=message,
         )
-
-    def _mixed_weights(self, column):
-        """The weights of the problem's own features, and how far their scores are off, relatively.
-
-        Near-dependent features need huge weights of both signs, which rounding does not forgive.
-        """
-        mix, c = column.problem.mix, column.c
-        if mix is None:
-            return c, 0.0
-        u = la.lstsq(mix, c, lapack_driver="gelsy")[0]
-        gram, error = self.gram[: column.width, : column.width], mix @ u - c
-        size = max(float(c @ gram @ c), np.finfo(float).tiny)
-        return u, float(np.sqrt(max(0.0, error @ gram @ error) / size))
 
     def _dual(self, column):
         """a_i = -c_i y_i w_i, times C M where there is a C: 0 <= a_i <= c_i / M or C c_i."""
