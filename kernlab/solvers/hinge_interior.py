@@ -182,7 +182,8 @@ class _InteriorCourse:
 
     def _step(self, system):
         """One step of Mehrotra's method; False where rounding is all that is left."""
-        solve = LinearStep(system.gram, alpha=LITTLE * hair(system.gram), beta=1.0, ridge=self.ridge)
+        little = LITTLE * hair(system.gram)
+        solve = LinearStep(system.gram, alpha=little, beta=1.0, ridge=self.ridge)
         zero = np.zeros(self.width)
         right = system.vectors.sum(axis=0) - self.ridge * self.u
         guess = self._predict(solve(zero, right)[0])

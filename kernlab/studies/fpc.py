@@ -1,8 +1,13 @@
 """Studies of the FPC paper (Zeng, Wu, Lin and Zhou 2019)."""
 
+from kernlab.studies import fpc_noise, fpc_propositions, fpc_simulations, fpc_theory
 from kernlab.studies.data_tables import data_table
 
 STUDIES = (
+    *fpc_propositions.STUDIES,
+    *fpc_theory.STUDIES,
+    *fpc_simulations.STUDIES,
+    *fpc_noise.STUDIES,
     data_table(
         "fpc-t1",
         title="UCI data sets of FPC",
