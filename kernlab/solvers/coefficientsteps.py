@@ -10,6 +10,7 @@ from kernlab.compiled import REORDERED_SUMS, njit
 from kernlab.solvers.losses import SQUARED_HINGE
 
 SUFFICIENT_DECREASE = 1e-4
+ROUNDING = 1e-10
 
 
 class Problem:
@@ -20,11 +21,20 @@ class Problem:
         self.intercept, self.products = intercept, 0
         # What stands before 1/2 b^2: without an intercept that is as if nothing but 0 were allowed.
         self.ridge = {"free": 0.0, "penalised": 1.0, "none": np.inf}[intercept]
+        self._largest_stretch = 0.0  # of a vector by K, squared
 
     def multiply(self, v):
         """K v (a generator)."""
         self.products += 1
-        return (yield v)
+        image = yield v
+        length = inner(v, v)
+        if length > 0.0:
+            self._largest_stretch = max(self._largest_stretch, inner(image, image) / length)
+        return image
+
+    def is_negative(self, product, v):
+        """Whether v . K v = `product` is below zero by more than the rounding of K v explains."""
+        return product < -ROUNDING * np.sqrt(self._largest_stretch) * inner(v, v)
 
 
 class Point:
@@ -92,9 +102,11 @@ def conjugate_gradients(problem, model, residual, image, goal, allowed):
     residual = residual.copy()
     squared = inner(residual, image)
     while problem.products < allowed:
+        if problem.is_negative(squared, residual):
+            return None
         curvature, mean = model.curvature(towards, its_image)
-        if squared < 0.0 or curvature <= 0.0:
-            return None if min(squared, curvature) < 0.0 else (d_beta, d_scores)
+        if squared <= 0.0 or curvature <= 0.0:
+            break
         length = squared / curvature
         _advance(length, towards, its_image, model.scale, mean, d_beta, d_scores, residual)
         image = yield from problem.multiply(residual)
@@ -112,7 +124,7 @@ def line_search(point, direction, C):
     descent = inner(point.beta - pulls, d_scores) - db * float(pulls.sum())
     descent += point.problem.ridge * point.b * db if db else 0.0
     before = point.objective(C)
-    rounding = 1e-13 * abs(before)
+    rounding = 1e-11 * abs(before)
     unit = point.moved(direction, 1.0)
     if unit.objective(C) <= before + SUFFICIENT_DECREASE * min(descent, 0.0) + rounding:
         return unit, 1.0
@@ -147,6 +159,29 @@ def _best_step(point, direction, C):
             break
         step = guess
     return step
+
+
+def settle(problem, point, C):
+    """The point whose coefficients are read off the scores by (1) (a generator)."""
+    beta = point.settled(C)
+    scores = yield from problem.multiply(beta)
+    return Point(problem, beta, scores, point.b)
+
+
+class Patience:
+    """Ends an iteration that neither decreases the objective nor comes nearer to its conditions."""
+
+    def __init__(self, is_last=False):
+        self.is_last = is_last
+        self._least, self._nearest, self._in_vain = np.inf, np.inf, 0
+
+    def ends(self, row):
+        better = row["objective"] < self._least * (1.0 - 1e-13)
+        nearer = row["residual"] < 0.5 * self._nearest
+        self._in_vain = 0 if better or nearer else self._in_vain + 1
+        self._least = min(self._least, row["objective"])
+        self._nearest = min(self._nearest, row["residual"])
+        return self._in_vain >= 3
 
 
 # --------------------------------------------------- passes over vectors, each one pass only

@@ -32,16 +32,19 @@ from scipy.sparse.linalg import aslinearoperator
 from kernlab.solvers.certificates import INTERCEPTS, certify_dual
 from kernlab.solvers.coefficientsteps import (
     Model,
+    Patience,
     Point,
     Problem,
     conjugate_gradients,
     largest,
     line_search,
+    settle,
 )
 from kernlab.solvers.losses import row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 FORCING = 0.03  # the share of its violation that a Newton step may leave at the most
+IMPRECISE = "No better solution is possible in this precision."
 INDEFINITE = (
     "The operator has negative eigenvalues, so the problem is not convex: raise the shift on its "
     "diagonal, or take a positive definite kernel."
@@ -189,7 +192,7 @@ def _machine(problem, path, start, settings):
 
 def _minimise(problem, point, C, settings):
     """Newton's iteration from a point: the point reached and its result (a generator)."""
-    trace, step, message, settled = [], 0.0, "", np.inf
+    trace, step, message, patience = [], 0.0, "", Patience()
     allowed = problem.products + settings.max_products
     for iteration in range(settings.max_iter + 1):
         model = Model(point, C)
@@ -197,55 +200,62 @@ def _minimise(problem, point, C, settings):
         residual = model.scaled(model.labels - point.scores) - point.beta
         image = yield from problem.multiply(residual)
         violation = largest(image) + abs(b - point.b)
-        trace.append(
-            {
-                "iteration": iteration,
-                "objective": point.objective(C),
-                "residual": violation,
-                "seconds": time.perf_counter() - settings.began,
-                "C": C,
-                "problem": problem.number,
-                "active": int(np.count_nonzero(point.slack)),
-                "step": step,
-                "products": problem.products,
-            }
-        )
-        if settings.callback is not None:
-            settings.callback(trace[-1])
+        trace.append(_row(problem, point, C, iteration, violation, step, settings))
         if violation <= settings.tol:
             # Scores were carried along; those of the settled coefficients are computed afresh.
-            point = yield from _settle(problem, Point(problem, point.beta, point.scores, b), C)
+            point = yield from settle(problem, Point(problem, point.beta, point.scores, b), C)
             certificate = _certify(point, C)
             if certificate.kkt_residual <= settings.tol:
                 return point, _result(point, C, certificate, trace, "", settings)
-            if certificate.kkt_residual > 0.5 * settled:
-                message = "No smaller residual is possible in this precision."
-                break
-            settled = certificate.kkt_residual
-            continue
         if iteration == settings.max_iter or problem.products >= allowed:
             break
-        goal = max(FORCING * min(1.0, violation) * violation, 0.3 * settings.tol)
-        change = yield from conjugate_gradients(problem, model, residual, image, goal, allowed)
-        if change is None:
-            message = INDEFINITE
+        moved = None
+        if not patience.ends(trace[-1]) and violation > settings.tol:
+            goal = max(FORCING * min(1.0, violation) * violation, 0.3 * settings.tol)
+            change = yield from conjugate_gradients(problem, model, residual, image, goal, allowed)
+            if change is None:
+                message = INDEFINITE
+                break
+            db = model.intercept(point.scores + change[1], point.b) - point.b
+            moved, step = line_search(point, (*change, db), C)
+        if moved is None and patience.is_last:
+            message = IMPRECISE
             break
-        db = model.intercept(point.scores + change[1], point.b) - point.b
-        moved, step = line_search(point, (*change, db), C)
         if moved is None:
-            message = "No further decrease is possible in this precision."
-            break
+            # What K does not see of the coefficients is only rounding in its inner product, and
+            # may hide the rest: coefficients that are read off the scores have none of it.
+            moved, step = (yield from settle(problem, point, C)), 0.0
+            patience = Patience(is_last=True)
         point = moved
-    feasible = np.where(point.beta * problem.labels > 0.0, point.beta, 0.0)
-    point = Point(problem, feasible, (yield from problem.multiply(feasible)), point.b)
+    point = yield from _feasible(problem, point, C)
     return point, _result(point, C, _certify(point, C), trace, message, settings)
 
 
-def _settle(problem, point, C):
-    """The point whose coefficients are read off the scores by (1) (a generator)."""
-    beta = point.settled(C)
-    scores = yield from problem.multiply(beta)
-    return Point(problem, beta, scores, point.b)
+def _row(problem, point, C, iteration, violation, step, settings):
+    """A row of the trace, which the callback sees as well."""
+    row = {
+        "iteration": iteration,
+        "objective": point.objective(C),
+        "residual": violation,
+        "seconds": time.perf_counter() - settings.began,
+        "C": C,
+        "problem": problem.number,
+        "active": int(np.count_nonzero(point.slack)),
+        "step": step,
+        "products": problem.products,
+    }
+    if settings.callback is not None:
+        settings.callback(row)
+    return row
+
+
+def _feasible(problem, point, C):
+    """The better of two feasible points near one where the iteration had to end (a generator)."""
+    kept = np.where(point.beta * problem.labels > 0.0, point.beta, 0.0)
+    clipped = Point(problem, kept, (yield from problem.multiply(kept)), point.b)
+    settled = yield from settle(problem, point, C)
+    is_better = settled.objective(C) <= clipped.objective(C) * (1.0 + 1e-9)
+    return settled if is_better else clipped
 
 
 def _certify(point, C):
