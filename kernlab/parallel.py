@@ -58,3 +58,22 @@ def for_each_block(function, blocks, threads=None):
 
 def _mark_this_thread():
     _this_thread.works_on_a_block = True
+
+
+def computed_ahead(function, items):
+    """Yield `function(item)` for every item, computing the next while the caller uses this one.
+
+    The function works on one thread of its own; the matrix products of both take one thread each.
+    """
+    items = list(items)
+    with (
+        _controller().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(1, initializer=_mark_this_thread) as pool,
+    ):
+        coming = None
+        for position in range(len(items) + 1):
+            ready = coming
+            if position < len(items):
+                coming = pool.submit(function, items[position])
+            if ready is not None:
+                yield ready.result()

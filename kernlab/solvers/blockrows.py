@@ -4,12 +4,10 @@ Whatever has `shape` and gives the features of a slice of rows can be solved blo
 array, a memory map, a CSR matrix, or `TransformedRows`, which holds no features at all.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.parallel import row_blocks
+from kernlab.parallel import computed_ahead, row_blocks
 
 
 class TransformedRows:
@@ -29,13 +27,8 @@ class TransformedRows:
 def feature_blocks(F, rows_per_block):
     """Yield (rows, features) in order, computing each block while the one before is in use."""
     blocks = row_blocks(F.shape[0], rows_per_block)
-    with ThreadPoolExecutor(1) as ahead:
-        coming = ahead.submit(_block, F, blocks[0])
-        for position, rows in enumerate(blocks):
-            features = coming.result()
-            if position + 1 < len(blocks):
-                coming = ahead.submit(_block, F, blocks[position + 1])
-            yield rows, features
+    features = computed_ahead(lambda rows: _block(F, rows), blocks)
+    yield from zip(blocks, features, strict=True)
 
 
 def _block(F, rows):

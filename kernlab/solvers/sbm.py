@@ -154,11 +154,19 @@ class _Problem:
     """The rows and what each of them counts."""
 
     def __init__(self, F, y, costs, loss, bias, block_rows):
-        self.F, self.y, self.costs, self.loss, self.bias = F, y, costs, loss, bias
+        self.F, self.costs, self.loss, self.bias = F, costs, loss, bias
+        self.y = y.astype(np.int8)  # there may be many more rows than memory is meant for
         self.block_rows = block_rows
-        live = costs > 0
-        self.upper = np.where(live, loss.upper(costs), 0.0)
-        self.diagonal = np.where(live, loss.dual_diagonal(np.where(live, costs, 1.0)), 0.0)
+
+    def upper(self, rows):
+        """The largest dual variables allowed."""
+        costs = self.costs[rows]
+        return np.where(costs > 0, self.loss.upper(costs), 0.0)
+
+    def diagonal(self, rows):
+        """What the loss adds to the diagonal of the dual's matrix."""
+        costs = self.costs[rows]
+        return np.where(costs > 0, self.loss.dual_diagonal(np.where(costs > 0, costs, 1.0)), 0.0)
 
     def blocks(self):
         """Features in blocks, with a bar when that takes long."""
@@ -183,7 +191,7 @@ class _Problem:
         dual = np.asarray(dual, dtype=np.float64)
         if dual.shape != (n,):
             raise ValueError(f"start must be {n} dual variables, not of shape {dual.shape}")
-        state = _State(np.clip(dual, 0.0, self.upper), np.zeros(k + 1))
+        state = _State(np.clip(dual, 0.0, self.upper(slice(None))), np.zeros(k + 1))
         for rows, features in self.blocks():
             weighted = state.dual[rows] * self.y[rows]
             state.w[:-1] += features.T @ weighted.astype(features.dtype)
@@ -200,12 +208,12 @@ class _Problem:
             squares = np.asarray(features.multiply(features).sum(axis=1)).ravel()
         else:
             squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-        diagonal, dual = self.diagonal[chosen], state.dual[chosen]
+        diagonal, dual = self.diagonal(chosen), state.dual[chosen]
         _passes(
             stored_rows(features),
-            self.y[chosen],
+            self.y[chosen].astype(np.float64),
             diagonal,
-            self.upper[chosen],
+            self.upper(chosen),
             squares + self.bias + diagonal,
             self.bias,
             dual,
@@ -233,10 +241,10 @@ class _Measured:
             raise ValueError(
                 f"the features of rows {rows.start} to {rows.stop} hold values that are not finite"
             )
-        dual, diagonal = self.state.dual[rows], problem.diagonal[rows]
+        dual, diagonal = self.state.dual[rows], problem.diagonal(rows)
         gradient = margins - 1.0 + diagonal * dual
         gradient = np.where(dual <= 0.0, np.minimum(gradient, 0.0), gradient)
-        gradient = np.where(dual >= problem.upper[rows], np.maximum(gradient, 0.0), gradient)
+        gradient = np.where(dual >= problem.upper(rows), np.maximum(gradient, 0.0), gradient)
         self.violation = max(self.violation, float(np.abs(gradient).max(initial=0.0)))
         self.objective += lost
         self.dual_objective -= 0.5 * float(diagonal @ (dual * dual))
@@ -271,7 +279,7 @@ class _Memory:
     @staticmethod
     def _uninformative(problem, state, features, chosen, generator):
         """Small where a row should be kept: undecided, at its bound, near the margin, far off."""
-        dual, upper = state.dual[chosen], problem.upper[chosen]
+        dual, upper = state.dual[chosen], problem.upper(chosen)
         far = np.abs(problem.margins(features, chosen, state.w) - 1.0)
         chance = generator.random(len(chosen))
         score = np.where(dual > 0.0, chance + (dual >= upper), 2.0 + far)
