@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kernlab.parallel import for_each_block, row_blocks
+from kernlab.parallel import computed_ahead, for_each_block, row_blocks
 
 
 def test_blocks_cover_all_rows_in_order():
@@ -38,3 +38,28 @@ def test_an_error_in_a_block_reaches_the_caller():
 
     with pytest.raises(ValueError, match="block 3"):
         for_each_block(fail, range(6), threads=2)
+
+
+def test_the_next_result_is_computed_while_this_one_is_used():
+    started, threads = [], set()
+
+    def work(item):
+        started.append(item)
+        threads.add(threading.get_ident())
+        return item * item
+
+    results = computed_ahead(work, range(5))
+    assert next(results) == 0
+    assert started[:2] == [0, 1]
+    assert list(results) == [1, 4, 9, 16]
+    assert started == [0, 1, 2, 3, 4]
+    assert threading.get_ident() not in threads
+    assert len(threads) == 1
+    assert list(computed_ahead(work, [])) == []
+
+
+def test_a_fault_ahead_reaches_the_caller_in_its_turn():
+    results = computed_ahead(lambda item: 1 / item, [2, 1, 0])
+    assert [next(results), next(results)] == [0.5, 1.0]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
