@@ -16,7 +16,6 @@ other:
 
 import time
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
@@ -25,7 +24,8 @@ from sklearn.utils.extmath import row_norms
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
-from kernlab.approximations.landmarks import MAX_ROWS, choose_landmarks
+from kernlab.approximations.landmarks import choose_landmarks
+from kernlab.approximations.nystromerror import NystromErrors
 from kernlab.kernels import RBF
 from kernlab.memory import require_memory
 from kernlab.parallel import for_each_block, row_blocks
@@ -37,18 +37,17 @@ MANY_VALUES = 2**21
 MANY_FEATURES = 64  # from here on products cost more than exponentials
 
 
-class Nystrom(Approximation):
+class Nystrom(NystromErrors, Approximation):
     """Features F with F F^T near K, from k landmarks.
 
     Parameters: the kernel's (see `make_kernel`); `n_landmarks` (a number, or "sqrt" of the rows)
     and `landmarks` (a rule of `LANDMARKS`, or an array of points); `factor` (see the module);
     `floor`, what counts as nothing, relative to the mean diagonal of K_ll (for the Gaussian kernel
     that is 1, as in the papers); `dtype` of the features (None: that of X; float32 halves time and
-    memory); `landmark_params`,
-    further arguments of `choose_landmarks`.
+    memory); `landmark_params`, further arguments of `choose_landmarks`.
 
-    Fitted: `landmarks_`, `map_` (M), `rank_` (the number of features),
-    `effective_rank_` (directions of K_ll above `floor`), `kernel_`, `nbytes`, `timings_`.
+    Fitted: `landmarks_`, `map_` (M), `rank_` (the number of features), `effective_rank_`
+    (directions of K_ll above `floor`), `kernel_`, `nbytes`, `timings_`.
     """
 
     capabilities = ("features",)
@@ -91,7 +90,7 @@ class Nystrom(Approximation):
             self.landmarks,
             kernel=self.kernel_,
             random_state=self.random_state,
-            **{"max_rows": MAX_ROWS} | dict(self.landmark_params or {}),
+            **dict(self.landmark_params or {}),
         )
         self.timings_["landmarks"] = time.perf_counter() - began
         self._fit_map(chosen)
@@ -262,51 +261,6 @@ class Nystrom(Approximation):
         part.map_ = self.map_.leading(n_landmarks)
         part.effective_rank_ = n_landmarks
         return part
-
-    # ---------------------------------------------------------------------------- error
-    def point_errors(self, X):
-        """How far each point's image is from the span of the landmarks, relative to its length.
-
-        sqrt(1 - |phi(x)|^2 / k(x, x)): 0 where the landmarks explain a point, 1 where they do not.
-        """
-        X = self._validated(X)
-        diagonal = np.maximum(np.asarray(self.kernel_.diag(X), np.float64), np.finfo(float).tiny)
-        return np.sqrt(np.clip(1.0 - self._squared_norms(X) / diagonal, 0.0, 1.0))
-
-    def error(self, X, n_sampled=1000, random_state=0):
-        """How far F F^T is from K on the rows of X: a bound, and a sample (`NystromError`)."""
-        X = self._validated(X)
-        diagonal = np.asarray(self.kernel_.diag(X), np.float64)
-        left = np.maximum(diagonal - self._squared_norms(X), 0.0)
-        generator = np.random.default_rng([random_state, 1])  # not the one that drew landmarks
-        sample = np.sort(generator.choice(X.shape[0], min(n_sampled, X.shape[0]), replace=False))
-        K = self.kernel_(X[sample]).astype(np.float64)
-        F = self.transform(X[sample]).astype(np.float64)
-        return NystromError(
-            trace=float(left.sum()),
-            relative_trace=float(left.sum() / max(diagonal.sum(), np.finfo(float).tiny)),
-            sampled=float(la.norm(K - F @ F.T) / max(la.norm(K), np.finfo(float).tiny)),
-            n_sampled=len(sample),
-        )
-
-    def _squared_norms(self, X):
-        norms = np.empty(X.shape[0])
-        for rows in self._blocks(X.shape[0]):
-            F = self.transform(X[rows])
-            norms[rows] = np.einsum("ij,ij->i", F, F, dtype=np.float64)
-        return norms
-
-
-@dataclass(frozen=True)
-class NystromError:
-    """`trace` = trace(K - F F^T), which bounds the spectral and the Frobenius error;
-    `relative_trace` its share of trace(K); `sampled` the relative Frobenius error on a random
-    block of `n_sampled` rows and columns."""
-
-    trace: float
-    relative_trace: float
-    sampled: float
-    n_sampled: int
 
 
 def _held(points):
