@@ -1,6 +1,13 @@
 """Studies of the FPC paper (Zeng, Wu, Lin and Zhou 2019)."""
 
-from kernlab.studies import fpc_noise, fpc_propositions, fpc_simulations, fpc_theory
+from kernlab.studies import (
+    fpc_massive,
+    fpc_noise,
+    fpc_propositions,
+    fpc_simulations,
+    fpc_tables,
+    fpc_theory,
+)
 from kernlab.studies.data_tables import data_table
 
 STUDIES = (
@@ -8,6 +15,8 @@ STUDIES = (
     *fpc_theory.STUDIES,
     *fpc_simulations.STUDIES,
     *fpc_noise.STUDIES,
+    *fpc_tables.STUDIES,
+    *fpc_massive.STUDIES,
     data_table(
         "fpc-t1",
         title="UCI data sets of FPC",

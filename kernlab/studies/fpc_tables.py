@@ -1,0 +1,137 @@
+"""FPC's Tables II to IV: accuracy, training and test time and sparsity on nine sets of UCI."""
+
+from functools import partial
+
+import pandas as pd
+
+from kernlab.datasets import load_dataset
+from kernlab.datasets.files import comes_with_kernlab
+from kernlab.datasets.registry import get_entry, protocol_rows
+from kernlab.studies.base import Point, Study, Tolerance
+from kernlab.studies.fpc_methods import OURS, PAPERS, measured_row
+
+MACHINES = ("SVM-RBF", "SVM-Poly")
+# Repeats: of what is fast, and of support vector machines; and the budget of tuning.
+EXTENT = {"quick": (2, 1, "small"), "standard": (20, 2, "coarse"), "paper": (50, 50, "paper")}
+TIMED = {"quick": (1, 1, "small"), "standard": (3, 1, "coarse"), "paper": (50, 50, "paper")}
+SECONDS_PER_SQUARED_ROW = {"SVM-RBF": 5e-8, "SVM-Poly": 3e-7}
+
+
+def _grid(extent, methods, profile):
+    repeats, machine_repeats, budget = extent[profile]
+    names = [name for name, _ in protocol_rows("fpc-t1")[1]]
+    if profile == "quick":
+        names = [name for name in names if comes_with_kernlab(get_entry(name))]
+    return [
+        Point.make(name, method, repeat=repeat, budget=budget)
+        for name in names
+        for method in methods
+        for repeat in range(machine_repeats if method in MACHINES else repeats)
+        # A support vector machine on MAGIC takes longer than all else of the quick profile.
+        if not (profile == "quick" and method in MACHINES and name == "magic")
+    ]
+
+
+def _measure(point, seed):
+    data = load_dataset(point.dataset, paper="fpc", seed=point.repeat)
+    return measured_row(point.method, data, point["budget"], seed)
+
+
+def _predict_seconds(point):
+    """What a support vector machine will take on all training rows, from their number."""
+    if point.method not in MACHINES:
+        return None
+    rows = {file.rows for copy in get_entry(point.dataset).copies[:1] for file in copy.train}
+    known = [n for n in rows if n]
+    return SECONDS_PER_SQUARED_ROW[point.method] * (0.5 * sum(known)) ** 2 if known else None
+
+
+def _accuracy_key_figures(table):
+    return {
+        f"{name}, {method}": f"{100 * rows['test_accuracy'].mean():.1f} %"
+        for (name, method), rows in table.groupby(["dataset", "method"], sort=False)
+    }
+
+
+def _size_key_figures(table):
+    rows = table[table["method"].isin(["FPC"])]
+    return {
+        f"{name}, centres": f"{part['sparsity'].mean():.1f}"
+        for name, part in rows.groupby("dataset", sort=False)
+    }
+
+
+def _cells(columns, table):
+    """Means over repeats under the printed labels; accuracies in percent."""
+    cells = []
+    for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
+        if method not in PAPERS:
+            continue
+        for printed, (column, scale, statistic) in columns.items():
+            value = scale * getattr(rows[column], statistic)()
+            cells.append((name, f"{method} {printed}", value))
+    return pd.DataFrame(cells, columns=["row", "column", "value"]).dropna()
+
+
+def _tolerances(**by_column):
+    return {
+        f"{method} {column.replace('_', ' ')}": tolerance
+        for method in PAPERS
+        for column, tolerance in by_column.items()
+    }
+
+
+SECONDS = Tolerance(relative=0.5, better="lower")
+
+STUDIES = (
+    Study(
+        id="fpc-t2",
+        paper="fpc",
+        title="Table II: test accuracy",
+        question="How accurate is FPC beside two support vector machines and random forests?",
+        grid=partial(_grid, EXTENT, (*PAPERS, *OURS)),
+        measure=_measure,
+        predict_seconds=_predict_seconds,
+        key_figures=_accuracy_key_figures,
+        measured=partial(
+            _cells,
+            {
+                "accuracy": ("test_accuracy", 100.0, "mean"),
+                "accuracy sd": ("test_accuracy", 100.0, "std"),
+            },
+        ),
+        tolerances=_tolerances(
+            accuracy=Tolerance(absolute=1.0, better="higher"),
+            accuracy_sd=Tolerance(absolute=0.5),
+        ),
+    ),
+    Study(
+        id="fpc-t3",
+        paper="fpc",
+        title="Table III: training time",
+        question="How long do the four methods train, at the parameters chosen?",
+        grid=partial(_grid, TIMED, (*PAPERS, *OURS)),
+        measure=_measure,
+        timing=True,
+        predict_seconds=_predict_seconds,
+        key_figures=_size_key_figures,
+        measured=partial(_cells, {"training time": ("fit_seconds", 1.0, "mean")}),
+        tolerances=_tolerances(training_time=SECONDS),
+    ),
+    Study(
+        id="fpc-t4",
+        paper="fpc",
+        title="Table IV: test time and sparsity",
+        question="How long does predicting take, and on how many terms does it depend?",
+        grid=partial(_grid, TIMED, PAPERS),
+        measure=_measure,
+        timing=True,
+        predict_seconds=_predict_seconds,
+        key_figures=_size_key_figures,
+        measured=partial(
+            _cells,
+            {"test time": ("predict_seconds", 1.0, "mean"), "sparsity": ("sparsity", 1.0, "mean")},
+        ),
+        tolerances=_tolerances(test_time=SECONDS, sparsity=Tolerance(relative=0.25)),
+    ),
+)
