@@ -1,9 +1,12 @@
 """The sparse kernel machine: compact support, sparse Cholesky, LIBLINEAR (Abdellatif 2019)."""
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kernlab.approximations import CompactKernel
+from kernlab.approximations.compact import default_sparsity
 from kernlab.estimators.kernel_machine import KernelMachine
+from kernlab.estimators.sparse_sigma import best_sigma, cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.solvers import get_solver
 
@@ -33,7 +36,9 @@ class SparseCholeskySVC(KernelMachine):
     ----------
     C : multiplies the sum of losses.
     sigma : the width; or a rule for gamma, of which "quantile" takes the largest support that keeps
-        K as sparse as `sparsity` says (None: at most 200 near rows a row, and at least 3/4 zeros).
+        K as sparse as `sparsity` says (None: at most 200 near rows a row, and at least 3/4 zeros);
+        or "cv", the best by cross-validation among widths that keep it so (see
+        `cross_validate_sigma`).
     alpha : the kernel is zero beyond 1 / alpha; None for 1 / (3 sigma), or "trade-off" (eq. 41).
     l : "askey-odd", what the thesis computed with; "askey", the smallest that keeps the kernel
         positive definite; or a number, with a warning below that.
@@ -50,8 +55,9 @@ class SparseCholeskySVC(KernelMachine):
 
     Fitted
     ------
-    sparsity_, factor_sparsity_, permutation_ (both known without a factor), approximation_,
-    dual_coef_ and support_, intercept_, results_, result_, n_iter_, timings_, nbytes_, classes_.
+    sigma_, sparsity_, factor_sparsity_, permutation_ (both known without a factor),
+    approximation_, dual_coef_ and support_, intercept_, results_, result_, n_iter_, timings_,
+    nbytes_, classes_; and with "cv" sigma_table_.
 
     Example
     -------
@@ -109,6 +115,27 @@ class SparseCholeskySVC(KernelMachine):
         self.approximation_params = approximation_params
         self.solver_params = solver_params
 
+    def fit(self, X, y, sample_weight=None):
+        """Assemble the sparse kernel of the rows of X, then solve for the labels y."""
+        self._chosen_sigma = self.sigma
+        if isinstance(self.sigma, str) and self.sigma == "cv":
+            self._chosen_sigma = self._cross_validated(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
+
+    def _cross_validated(self, X, y, sample_weight):
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.sigma_table_ = cross_validate_sigma(
+            self,
+            X,
+            y,
+            floor=default_sparsity(X.shape[0]) if self.sparsity is None else self.sparsity,
+            sample_weight=sample_weight,
+            random_state=self.random_state,
+        )
+        return best_sigma(self.sigma_table_)
+
     def _make_pair(self):
         paths = sorted({path for path, _ in SOLVERS_BY_PATH})
         if self.solver not in paths:
@@ -121,8 +148,9 @@ class SparseCholeskySVC(KernelMachine):
             )
         solver = get_solver(SOLVERS_BY_PATH[self.solver, self.loss])
         solver.check(self.loss, self.intercept)
+        sigma = self._chosen_sigma
         arguments = {
-            "gamma": self.sigma if isinstance(self.sigma, str) else gamma_from_sigma(self.sigma),
+            "gamma": sigma if isinstance(sigma, str) else gamma_from_sigma(sigma),
             "alpha": self.alpha,
             "l": self.l,
             "taper": self.taper,
@@ -149,6 +177,11 @@ class SparseCholeskySVC(KernelMachine):
             del self.coef_
             self.support_ = np.flatnonzero(dual.any(axis=0))
             self.dual_coef_ = dual[:, self.support_]
+
+    @property
+    def sigma_(self):
+        """The width in use."""
+        return 1.0 / np.sqrt(2.0 * self.approximation_.kernel_.gamma)
 
     @property
     def sparsity_(self):

@@ -24,12 +24,16 @@ EXAMPLE_SPARSITY = 0.75  # of Section 4: "if only 25 % of the nonzero entries ca
 SAMPLED_ROWS = 1000  # of the trade-off, whose sums run over all pairs of them
 
 
+def default_sparsity(n_rows):
+    """At most `NEAR_ROWS` near rows a row, the example of Section 4, and a near row a row."""
+    one_near_row = 1.0 - 2.0 / n_rows
+    return max(0.0, min(max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / n_rows), one_near_row))
+
+
 def settle_bandwidths(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, random_state=None):  # noqa: E741
     """Numbers for gamma and alpha, from numbers and rules."""
     if gamma == "quantile":
-        if sparsity is None:
-            some = 1.0 - 2.0 / X.shape[0]  # one near row a row
-            sparsity = min(max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / X.shape[0]), max(some, 0.0))
+        sparsity = default_sparsity(X.shape[0]) if sparsity is None else sparsity
         radius = radius_by_quantile(X, sparsity, random_state)
         gamma = 4.5 / radius**2 if radius > 0.0 else 1.0  # 3 sigma = radius
     gamma = resolve_gamma(gamma, X)
