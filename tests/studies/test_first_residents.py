@@ -111,6 +111,6 @@ def _assert_reproduced(study, table):
     assert (run["status"] == "reproduced").any()
 
 
-@pytest.mark.parametrize("name", (*EQUIVALENCES, *DATA_TABLES, "sparse-margin"))
+@pytest.mark.parametrize("name", [*EQUIVALENCES, *DATA_TABLES, "sparse-margin"])
 def test_every_first_resident_has_a_figure(name):
     assert FIGURES[name]
