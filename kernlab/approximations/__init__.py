@@ -3,6 +3,7 @@
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
+from kernlab.approximations.hss import HSSKernel
 from kernlab.approximations.nystrom import Nystrom
 from kernlab.approximations.polynomial import PolynomialMap
 from kernlab.approximations.reduced import ReducedMap, RootMap
@@ -12,6 +13,7 @@ __all__ = [
     "Approximation",
     "CompactKernel",
     "ExactKernel",
+    "HSSKernel",
     "Nystrom",
     "PolynomialMap",
     "ReducedMap",
@@ -25,6 +27,7 @@ APPROXIMATIONS = {
     "reduced": ReducedMap,
     "root": RootMap,
     "compact": CompactKernel,
+    "hss": HSSKernel,
     "polynomial": PolynomialMap,
 }
 

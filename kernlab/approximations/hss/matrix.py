@@ -1,0 +1,165 @@
+"""The hierarchically semi-separable matrix: what it holds, and its product with vectors.
+
+A leaf t keeps its diagonal block D_t. Every node but the root has a basis U_t that expresses its
+rows through a few of them, its skeleton s_t; at an inner node the rows are the skeletons of its
+two children a and b, whose coupling is B_t = K(s_a, s_b). So
+
+    K~(I_t, I_t) = D_t at a leaf,       K~(I_a, I_b) = U_a B_t U_b^T
+
+with U_a standing for the product of the bases from a down to its leaves. All is symmetric.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from kernlab.approximations.hss.tree import ClusterTree
+from kernlab.parallel import for_each_block, single_blas_thread, thread_count
+
+SERIAL_POINTS = 4096  # fewer are not worth waking threads for
+
+
+@dataclass(frozen=True)
+class Basis:
+    """U = I on the rows `skeleton` of a node, E on the `rest`; `points` are the skeleton's
+    positions in the tree's order, and `columns` the number of columns it was found from."""
+
+    skeleton: np.ndarray
+    rest: np.ndarray
+    E: np.ndarray
+    points: np.ndarray
+    columns: int = 0
+
+    @property
+    def rank(self):
+        return len(self.skeleton)
+
+    def gather(self, x):
+        """U^T x"""
+        return x[self.skeleton] + self.E.T @ x[self.rest]
+
+    def spread(self, g):
+        """U g"""
+        out = np.empty((len(self.skeleton) + len(self.rest), *g.shape[1:]), dtype=g.dtype)
+        out[self.skeleton] = g
+        out[self.rest] = self.E @ g
+        return out
+
+    @property
+    def nbytes(self):
+        return self.E.nbytes + self.skeleton.nbytes + self.rest.nbytes + self.points.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class HSSMatrix:
+    """K~, by node of `tree`: `blocks` at leaves, `couplings` at inner nodes, `bases` at all but
+    the root; None elsewhere."""
+
+    tree: ClusterTree
+    blocks: list
+    couplings: list
+    bases: list
+
+    @property
+    def shape(self):
+        n = len(self.tree.order)
+        return n, n
+
+    @property
+    def dtype(self):
+        return next(block.dtype for block in self.blocks if block is not None)
+
+    @property
+    def rank(self):
+        """The largest rank of all bases."""
+        return max((basis.rank for basis in self.bases if basis is not None), default=0)
+
+    @property
+    def nbytes(self):
+        parts = [*self.blocks, *self.couplings, *self.bases]
+        return sum(part.nbytes for part in parts if part is not None)
+
+    def level_table(self):
+        """One row per level, the root's first: nodes, ranks, sampled columns, bytes."""
+        rows = []
+        for level, nodes in enumerate(self.tree.levels):
+            bases = [self.bases[t] for t in nodes if self.bases[t] is not None]
+            ranks = [basis.rank for basis in bases]
+            held = [
+                part.nbytes
+                for t in nodes
+                for part in (self.blocks[t], self.couplings[t], self.bases[t])
+                if part is not None
+            ]
+            rows.append(
+                {
+                    "level": level,
+                    "nodes": len(nodes),
+                    "leaves": int(np.sum(self.tree.children[nodes, 0] < 0)),
+                    "smallest rank": min(ranks, default=0),
+                    "mean rank": float(np.mean(ranks)) if ranks else 0.0,
+                    "largest rank": max(ranks, default=0),
+                    "mean columns": float(np.mean([b.columns for b in bases])) if bases else 0.0,
+                    "bytes": sum(held),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    # -------------------------------------------------------------------------- product
+    def product(self, x):
+        """K~ x for a vector or a block of vectors, in the tree's order."""
+        tree = self.tree
+        gathered, pieces = [None] * tree.n_nodes, [None] * tree.n_nodes
+        y = np.empty_like(x)
+
+        def up(nodes):
+            for t in nodes[::-1]:
+                if t > 0:
+                    gathered[t] = self.bases[t].gather(self.rows_of(t, x, gathered))
+
+        def down(nodes):
+            for t in nodes:
+                spread = None if t == 0 else self.bases[t].spread(pieces[t])
+                if tree.is_leaf(t):
+                    mine = slice(tree.start[t], tree.stop[t])
+                    np.matmul(self.blocks[t], x[mine], out=y[mine])
+                    if spread is not None:
+                        y[mine] += spread
+                    continue
+                a, b = tree.children[t]
+                pieces[a], pieces[b] = (
+                    self.couplings[t] @ gathered[b],
+                    self.couplings[t].T @ gathered[a],
+                )
+                if spread is not None:
+                    cut = self.bases[a].rank
+                    pieces[a] += spread[:cut]
+                    pieces[b] += spread[cut:]
+
+        sweep(self.forest, up, down)
+        return y
+
+    def rows_of(self, t, x, gathered):
+        """What stands at node t's rows: the vector itself, or what its children have gathered."""
+        if self.tree.is_leaf(t):
+            return x[self.tree.start[t] : self.tree.stop[t]]
+        return np.concatenate([gathered[child] for child in self.tree.children[t]])
+
+    @cached_property
+    def forest(self):
+        """Subtrees for the threads to work on, and the nodes above them."""
+        threads = thread_count() if self.shape[0] > SERIAL_POINTS else 1
+        return self.tree.forest(8 * threads if threads > 1 else 1)
+
+
+def sweep(forest, up, down):
+    """Call `up` and then `down` on lists of nodes, parents before children in each, so that `up`
+    (which goes through a list backwards) meets children first and `down` meets parents first."""
+    subtrees, above = forest
+    with single_blas_thread():
+        for_each_block(up, subtrees)
+        up(above)
+        down(above)
+        for_each_block(down, subtrees)
