@@ -4,6 +4,13 @@ import numpy as np
 
 from kernlab.baselines import LibSVM
 from kernlab.datasets import generators
+from kernlab.studies import (
+    sparse_accuracy,
+    sparse_cost,
+    sparse_matrix,
+    sparse_shatter,
+    sparse_table,
+)
 from kernlab.studies.base import Point, Study
 from kernlab.studies.data_tables import data_table
 
@@ -60,6 +67,11 @@ def _margin_key_figures(table):
 
 
 STUDIES = (
+    *sparse_matrix.STUDIES,
+    *sparse_accuracy.STUDIES,
+    *sparse_table.STUDIES,
+    *sparse_cost.STUDIES,
+    *sparse_shatter.STUDIES,
     Study(
         id="sparse-margin",
         paper="sparse",
