@@ -43,7 +43,6 @@ class Point:
     def __init__(self, problem, beta, scores, b):
         self.problem, self.beta, self.scores, self.b = problem, beta, scores, b
         self.slack = SQUARED_HINGE.slope(problem.labels * (scores + b)) / 2.0
-        self.slack[problem.weights == 0.0] = 0.0
 
     def objective(self, C):
         losses = inner(self.problem.weights * self.slack, self.slack)
@@ -119,10 +118,7 @@ def conjugate_gradients(problem, model, residual, image, goal, allowed):
 
 def line_search(point, direction, C):
     """The next point and its step: 1 where that decreases the objective enough, else the best."""
-    _, d_scores, db = direction
-    pulls = point.settled(C)
-    descent = inner(point.beta - pulls, d_scores) - db * float(pulls.sum())
-    descent += point.problem.ridge * point.b * db if db else 0.0
+    descent = slope_along(point, direction, C)
     before = point.objective(C)
     rounding = 1e-11 * abs(before)
     unit = point.moved(direction, 1.0)
@@ -131,6 +127,14 @@ def line_search(point, direction, C):
     step = _best_step(point, direction, C)
     moved = point.moved(direction, step)
     return (moved, step) if moved.objective(C) <= before + rounding else (None, 0.0)
+
+
+def slope_along(point, direction, C):
+    """The derivative of the objective at the point, along a direction."""
+    _, d_scores, db = direction
+    pulls = point.settled(C)
+    slope = inner(point.beta - pulls, d_scores) - db * float(pulls.sum())
+    return slope + point.problem.ridge * point.b * db if db else slope
 
 
 def _best_step(point, direction, C):

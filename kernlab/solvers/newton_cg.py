@@ -240,7 +240,7 @@ def _row(problem, point, C, iteration, violation, step, settings):
         "seconds": time.perf_counter() - settings.began,
         "C": C,
         "problem": problem.number,
-        "active": int(np.count_nonzero(point.slack)),
+        "active": int(np.count_nonzero(point.slack * problem.weights)),
         "step": step,
         "products": problem.products,
     }

@@ -131,7 +131,8 @@ def test_rows_on_a_lattice_are_no_trap(rows, radius):
     squares = squares_of(rows)
     near = squares < radius**2
     np.fill_diagonal(near, False)
-    sure = np.abs(squares - radius**2) > 1e-12
+    # Squares of multiples of 1/4 are exact, so a pair at just the radius is known not to be near.
+    sure = np.abs(squares - radius**2) > (1e-12 if radius == 0.3 else -1.0)
     for search in searches(rows, radius):
         found = ~np.isnan(pairs_above(search, len(rows), block=16))
         np.testing.assert_array_equal(found[sure], near[sure])

@@ -11,7 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.solvers import certify_dual, solve_newton, solve_newton_cg
-from kernlab.solvers.coefficientsteps import Point, Problem, inner, largest, line_search
+from kernlab.solvers.coefficientsteps import (
+    Point,
+    Problem,
+    inner,
+    largest,
+    line_search,
+    slope_along,
+)
 
 X, Y = make_moons(250, noise=0.3, random_state=0)
 Y = 2.0 * Y - 1.0
@@ -240,6 +247,46 @@ def test_the_step_that_is_taken_is_the_best_on_the_line():
     values = [point.moved(change, t).objective(5.0) for t in steps]
     assert moved.objective(5.0) <= min(values) * (1 + 1e-9)
     assert moved.objective(5.0) < point.objective(5.0)
+
+
+@INTERCEPTS
+def test_the_slope_along_a_direction_is_the_objectives_derivative(intercept):
+    generator = np.random.default_rng(1)
+    problem = Problem(0, Y, generator.uniform(0.5, 2.0, 250), intercept)
+    beta, d = generator.normal(size=(2, 250))
+    b, db = (0.4, -0.7) if intercept != "none" else (0.0, 0.0)
+    point, direction = Point(problem, beta, K @ beta, b), (d, K @ d, db)
+    step = 1e-6
+    ahead, behind = (point.moved(direction, t).objective(3.0) for t in (step, -step))
+    numeric = (ahead - behind) / (2 * step)
+    assert slope_along(point, direction, 3.0) == pytest.approx(numeric, rel=1e-6)
+
+
+def test_rounding_is_not_taken_for_a_negative_eigenvalue():
+    generator = np.random.default_rng(2)
+    f = generator.normal(size=250)
+    problem = Problem(0, Y, np.ones(250), "none")
+    for v in (f, generator.normal(size=250)):
+        asked = problem.multiply(v)
+        with pytest.raises(StopIteration):
+            asked.send((next(asked), f * (f @ v))[1])
+    unseen = generator.normal(size=250)
+    unseen -= f * (f @ unseen) / (f @ f)
+    assert not problem.is_negative(-1e-13 * (f @ f) * (unseen @ unseen), unseen)
+    assert problem.is_negative(-1e-3 * (unseen @ unseen), unseen)
+
+
+def test_coefficients_that_the_kernel_does_not_see_are_not_returned():
+    """Cut short at a start full of them, the machine returns what the scores ask for."""
+    f = np.random.default_rng(3).normal(size=250)
+    unseen = 1e6 * np.random.default_rng(4).normal(size=250)
+    unseen -= f * (f @ unseen) / (f @ f)
+    with pytest.warns(ConvergenceWarning):
+        result = solve_newton_cg(
+            np.outer(f, f), Y, C=1e-5, intercept="none", start=(unseen, 0.0), max_iter=0, tol=1e-9
+        )
+    assert result.objective <= 1.001e-5 * 250
+    assert np.abs(result.coefficients).max() <= 1e-4
 
 
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_products": 4}])
