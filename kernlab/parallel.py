@@ -67,7 +67,7 @@ def computed_ahead(function, items):
     """
     items = list(items)
     with (
-        _controller().limit(limits=1, user_api="blas"),
+        single_blas_thread(),
         ThreadPoolExecutor(1, initializer=_mark_this_thread) as pool,
     ):
         coming = None

@@ -1,30 +1,36 @@
 """The Gram matrix of the rows that count, kept up to date as rows come and go.
 
-The Hessian of a squared loss is I + 2 C G with G = sum of [F_i; 1] [F_i; 1]^T over the active rows.
-From one Newton step to the next few rows change, and G is changed by just those.
+The Hessian of a squared loss is V = I + 2 C G with G = sum of [F_i; 1] [F_i; 1]^T over the active
+rows. From one Newton step to the next few rows change, and G is changed by just those.
+
+G need not be exact, for its factor preconditions conjugate gradients whose products are with V
+itself: one product confirms an exact factor. So where there is much to multiply G is taken in
+single precision, twice as fast. Rounding then shows as one or two products more, and where it costs
+many, G is taken again in double.
 """
 
 import numpy as np
 
-SINGLE = np.dtype(np.float32)
-ROUNDING_ALLOWED = 0.1  # of the identity in I + 2 C G
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+MANY_VALUES = 2**21
+LARGEST = 1e30  # squared lengths of features that products in single precision can hold
 
 
 class ActiveGram:
-    """G for a set of active rows, of features `rows` with costs per row."""
+    """G over the active rows of `rows`, with a cost for each."""
 
-    def __init__(self, rows, costs):
+    patience = 30  # products after which the factor is no help
+
+    def __init__(self, rows, costs, dtype=None):
         self.rows, self.costs = rows, costs
         self.active = np.zeros(rows.shape[0], dtype=bool)
         self.matrix = np.zeros((rows.shape[1] + 1, rows.shape[1] + 1))
-        self.dtype = rows.dtype
+        self.dtype = _cheapest(rows) if dtype is None else dtype
 
-    def update(self, active, C):
+    def update(self, active):
         """Make G that of the rows `active`; returns the number of rows it took."""
-        self._choose_precision(active, C)
         came, went = np.flatnonzero(active & ~self.active), np.flatnonzero(self.active & ~active)
-        now = np.count_nonzero(active)
-        if len(came) + len(went) > now:
+        if len(came) + len(went) > np.count_nonzero(active):
             came, went = np.flatnonzero(active), np.empty(0, dtype=int)
             self.matrix[...] = 0.0
         if len(came):
@@ -34,20 +40,12 @@ class ActiveGram:
         self.active = active
         return len(came) + len(went)
 
-    def _choose_precision(self, active, C):
-        """Leave single precision where its rounding could outgrow the identity in I + 2 C G.
+    def finer(self):
+        """What to take instead where this is no help; None if there is nothing better."""
+        return ActiveGram(self.rows, self.costs, DOUBLE) if self.dtype == SINGLE else None
 
-        Products of rows of length |F_i| are rounded by at most eps |F_i|^2, so those in G by
-        eps trace(G): a bound, not a guess.
-        """
-        if self.dtype != SINGLE:
-            return
-        trace = float(np.sum(self.costs[active] * self.rows.squared_norms[active]))
-        if 2.0 * C * np.finfo(SINGLE).eps * trace > ROUNDING_ALLOWED:
-            self.restart()
 
-    def restart(self):
-        """Forget all rows, and go on in double precision."""
-        self.dtype = np.dtype(np.float64)
-        self.active = np.zeros_like(self.active)
-        self.matrix[...] = 0.0
+def _cheapest(rows):
+    """Single precision where there is much to multiply, and nothing that it cannot hold."""
+    much = rows.dtype == SINGLE or rows.shape[0] * rows.shape[1] >= MANY_VALUES
+    return SINGLE if much and rows.squared_norms.max(initial=0.0) < LARGEST else DOUBLE

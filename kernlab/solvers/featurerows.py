@@ -183,7 +183,9 @@ class MappedRows(FeatureRows):
 
     def rounding(self, w):
         """About how far scores are off: errors of the values, of random sign, times weights."""
-        return float(self._error(self.dtype) * np.linalg.norm(self.map_.fold(w)))
+        some = self.F[:: max(1, self.F.shape[0] // 1000)].astype(np.float64)
+        spread = np.sqrt(np.mean(some**2, axis=0)) * self.map_.fold(w)
+        return float(self._error(self.dtype) * np.linalg.norm(spread))
 
     def _explicit(self, rows, dtype):
         return self.map_.apply(self.F[rows].astype(dtype, copy=False))

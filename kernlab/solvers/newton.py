@@ -11,9 +11,9 @@ so only active rows cost anything. LASN's Algorithm 1, with its step numbers:
 
   2. stop when the gradient is small relative to the gradient at zero (and the duality gap bears
      it out: at large C a small gradient alone proves little);
-  3. find d with V d = -gradient: exactly, by a Cholesky factor of V, for which V is updated by the
-     rows that came and went ("direct"), or by conjugate gradients until the residual is below
-     mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient at zero|) ("cg");
+  3. find d with |V d + gradient| <= mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient at
+     zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of a
+     matrix near V, so that a few products with V confirm d ("direct");
   4. move by the unit step where that is nearly the best step along d (without unit steps there
      would be no quadratic convergence), else by the best.
 
@@ -32,14 +32,14 @@ from kernlab.solvers.certificates import INTERCEPTS
 from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.intervals import intervals_for
 from kernlab.solvers.losses import row_costs
-from kernlab.solvers.newtonstep import Problem, cg_direction, direct_direction, line_search
+from kernlab.solvers.newtonstep import Problem, line_search, newton_direction
 from kernlab.solvers.result import SolverResult, summarise, warn_unless_converged
 
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 DIRECT_FEATURES = 6000  # above, factors of V cost more than conjugate gradients
 SAMPLE_SHARE = 8  # rows per row of the sample that is solved first
 SAMPLE_STEPS = 15
-ROUNDING_ALLOWED = 1e-3  # of scores, in units of the margin
+ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
 RUNG = 10.0
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
@@ -153,7 +153,8 @@ class _Course:
 
     def __init__(self, problem, method, eta, callback=None):
         self.problem, self.method, self.eta, self.callback = problem, method, eta, callback
-        self.gram = ActiveGram(problem.rows, problem.intervals.costs)
+        direct = method == "direct"
+        self.gram = ActiveGram(problem.rows, problem.intervals.costs) if direct else None
         self.origin = self.point = problem.origin
         if not (np.isfinite(self.origin.value) and np.all(np.isfinite(self.origin.slope))):
             raise ValueError("the features hold values that are not finite")
@@ -165,9 +166,10 @@ class _Course:
     def begin_on_samples(self, C, generator):
         """Move to the solution on a random part of the rows, itself begun on a part of these."""
         n, k = self.problem.rows.shape
-        if n // SAMPLE_SHARE < max(2 * k, 1000):
+        size = n // SAMPLE_SHARE
+        if size < max(2 * k, 1000):
             return
-        chosen = np.sort(generator.choice(n, n // SAMPLE_SHARE, replace=False))
+        chosen = np.sort(generator.choice(n, size, replace=False))
         part = _Course(self.problem.part(chosen), self.method, self.eta)
         part.begin_on_samples(C, generator)
         part.steps_left = SAMPLE_STEPS
@@ -182,6 +184,7 @@ class _Course:
         problem = Problem(rows, self.problem.intervals, self.problem.intercept)
         course = _Course(problem, self.method, self.eta, self.callback)
         course.point, course.solved_for = problem.at(self.point.x), self.solved_for
+        course.gram = self.gram  # rows of another precision hardly change it
         course.notes = [*self.notes, "went on in double precision"]
         return course
 
@@ -221,26 +224,40 @@ class _Course:
 
     def _iterate(self, C, tol, gap_tol):
         """Newton steps for one C; whether they reached the tolerances."""
-        work, step = 0, 0.0
+        step, work, products = 0.0, 0, 0
         while True:
             residual = self._residual(C)
-            self._record(C, residual, step, work)
+            self._record(C, residual, step, work, products)
             if residual <= tol and self._gap_is_below(gap_tol, C):
                 return True
             if self.steps_left == 0:
                 return False
             gradient = self.point.gradient(C)
-            if self.method == "direct":
-                direction, work = direct_direction(self.point, gradient, C, self.gram)
-            else:
-                mu = min(self.eta[0], self.eta[1] * residual)
-                direction, work = cg_direction(self.point, gradient, C, mu)
+            direction, work, products = self._direction(gradient, C, residual)
             moved, step = line_search(self.point, direction, gradient, C)
             if moved is None:
                 self.notes.append("stopped where rounding leaves no decrease")
                 return False
             self.point = moved
             self.steps_left -= 1
+
+    def _direction(self, gradient, C, residual):
+        """Where to go, the rows by which the factored matrix changed, and the products it took."""
+        mu = min(self.eta[0], self.eta[1] * residual)
+        if self.gram is None:
+            direction, products = newton_direction(self.point, gradient, C, mu)
+            return direction, 0, products
+        changed = 0
+        while True:
+            changed += self.gram.update(self.point.active)
+            finer = self.gram.finer()
+            try:
+                direction, products = newton_direction(self.point, gradient, C, mu, self.gram)
+                if products < self.gram.patience or finer is None:
+                    return direction, changed, products
+            except la.LinAlgError:  # rounding has cost it its definiteness
+                pass
+            self.gram = finer
 
     def _residual(self, C):
         """The gradient relative to the gradient at zero."""
@@ -253,7 +270,7 @@ class _Course:
         rounding = np.finfo(float).eps * self.origin.objective(C)
         return objective - self.point.dual(C)[1] <= gap_tol * objective + rounding
 
-    def _record(self, C, residual, step, work):
+    def _record(self, C, residual, step, work, products):
         row = {
             "iteration": len(self.trace),
             "objective": self.point.objective(C),
@@ -263,6 +280,7 @@ class _Course:
             "active": int(np.count_nonzero(self.point.active)),
             "step": step,
             "work": work,
+            "products": products,
         }
         self.trace.append(row)
         if self.callback is not None:

@@ -79,66 +79,68 @@ class Point:
 
 
 # ------------------------------------------------------------------------------- direction
-def direct_direction(point, gradient, C, gram):
-    """d with V d = -gradient from a Cholesky factor; also the number of rows V changed by."""
-    changed = gram.update(point.active, C)
-    try:
-        return -_solve(_hessian(point.problem, gram, C), gradient), changed
-    except la.LinAlgError:  # rounding has outgrown the identity in V
-        gram.restart()
-        changed += gram.update(point.active, C)
-        hessian = _hessian(point.problem, gram, C)
-        hessian[np.diag_indices(len(hessian))] += np.finfo(float).eps * np.trace(hessian)
-        return -_solve(hessian, gradient), changed
+def newton_direction(point, gradient, C, mu, gram=None):
+    """d with |V d + gradient| <= mu |gradient|, by conjugate gradients; and the products it took.
+
+    `gram` (see `activegram`) preconditions them with its factor; None goes without.
+    """
+    problem = point.problem
+    precondition = np.copy if gram is None else _factor(problem, gram, C)
+    left = -gradient
+    towards = precondition(left)
+    chosen = np.flatnonzero(point.active)
+    weights = 2.0 * C * problem.intervals.costs
+    d, goal = np.zeros_like(gradient), mu * float(la.norm(gradient))
+    decrease, products = float(left @ towards), 0
+    most = 10 * len(d) if gram is None else gram.patience
+    while products < most and decrease > 0.0:
+        image = _product(problem, towards, weights, chosen)
+        products += 1
+        curvature = float(towards @ image)
+        if curvature <= 0.0:
+            break
+        length = decrease / curvature
+        d += length * towards
+        left -= length * image
+        if float(la.norm(left)) <= goal:
+            break
+        steepest = precondition(left)
+        decrease, before = float(left @ steepest), decrease
+        towards = steepest + (decrease / before) * towards
+    return d, products
 
 
-def _hessian(problem, gram, C):
+def _product(problem, v, weights, chosen):
+    """V v, over the rows chosen."""
+    by_w, by_b = problem.rows.normal_product(v[:-1], v[-1], weights, chosen)
+    return problem.ridge * v + np.append(by_w, 0.0 if problem.intercept == "none" else by_b)
+
+
+def _factor(problem, gram, C):
+    """Solves with I + 2 C G; an intercept that is left out of V stays where it is."""
     size = len(problem.ridge) - (problem.intercept == "none")
     hessian = 2.0 * C * gram.matrix[:size, :size]
     hessian[np.diag_indices(size)] += problem.ridge[:size]
     if hessian[-1, -1] == 0.0:  # a free intercept that no row pulls at
         hessian[-1, -1] = 1.0
-    return hessian
-
-
-def _solve(hessian, gradient):
-    """V^-1 gradient; an intercept that is left out of V stays where it is."""
-    solution = np.zeros_like(gradient)
-    size = len(hessian)
     # NumPy and SciPy each bring a BLAS whose threads wait actively: a small factor by SciPy's
     # would wait for the cores that NumPy's still hold, a hundred times longer than it computes.
-    small = size <= ONE_THREAD_SIZE
-    with single_blas_thread() if small else nullcontext():
-        factor = la.cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
-        solution[:size] = la.cho_solve(factor, gradient[:size], check_finite=False)
-    return solution
+    with single_blas_thread() if size <= ONE_THREAD_SIZE else nullcontext():
+        try:
+            factor = la.cho_factor(hessian, lower=True, check_finite=False)
+        except la.LinAlgError:
+            if gram.finer() is not None:
+                raise
+            hessian[np.diag_indices(size)] += np.finfo(float).eps * np.trace(hessian)
+            factor = la.cho_factor(hessian, lower=True, check_finite=False)
 
+    def solve(right):
+        solution = np.zeros_like(right)
+        with single_blas_thread():
+            solution[:size] = la.cho_solve(factor, right[:size], check_finite=False)
+        return solution
 
-def cg_direction(point, gradient, C, mu):
-    """d with |V d + gradient| <= mu |gradient|; also the number of products with V it took."""
-    problem = point.problem
-    chosen = np.flatnonzero(point.active)
-    weights = 2.0 * C * problem.intervals.costs
-
-    def product(v):
-        by_w, by_b = problem.rows.normal_product(v[:-1], v[-1], weights, chosen)
-        return problem.ridge * v + np.append(by_w, 0.0 if problem.intercept == "none" else by_b)
-
-    d, left = np.zeros_like(gradient), -gradient
-    towards, squared = left.copy(), float(left @ left)
-    goal, products = mu**2 * squared, 0
-    while squared > goal and products < 10 * len(d):
-        image = product(towards)
-        products += 1
-        curvature = float(towards @ image)
-        if curvature <= 0.0:
-            break
-        length = squared / curvature
-        d += length * towards
-        left -= length * image
-        squared, before = float(left @ left), squared
-        towards = left + (squared / before) * towards
-    return d, products
+    return solve
 
 
 # ------------------------------------------------------------------------------------ step
