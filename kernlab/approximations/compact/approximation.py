@@ -26,6 +26,7 @@ from kernlab.approximations.compact.profile import (
 )
 from kernlab.approximations.compact.sampling import predict_entries
 from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
+from kernlab.parallel import single_blas_thread
 
 FEATURE_BYTES = 40  # an entry of L and of F, and the copy of F that LIBLINEAR makes
 
@@ -115,10 +116,10 @@ class CompactKernel(Approximation):
             raise ValueError(f"shift must be a number that is not negative, not {self.shift!r}")
         self._profile = profile_of(self.kernel_, X.shape[1])
         radius = self._profile.radius
-        with self._timed("predict"):
+        with self._timed("predict"), single_blas_thread():
             self.prediction_ = predict_entries(X, radius, self.random_state)
             self.prediction_.refuse_beyond(self.max_memory)
-        with self._timed("sort"):
+        with self._timed("sort"), single_blas_thread():
             search = find_search(X, radius, self.search, self.random_state, self.max_memory)
             self._near = NearKernel(search, self._profile, X.shape[0])
         with self._timed("assemble"):

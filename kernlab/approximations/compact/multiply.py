@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from kernlab.compiled import REORDERED_SUMS, njit
 from kernlab.parallel import for_each_block, thread_count
 
-SMALL = 200_000  # multiplications below which starting threads costs more than it saves
+SMALL = 5_000_000  # multiplications below which starting threads costs more than it saves
 
 
 class SparseProduct:

@@ -12,7 +12,7 @@ from kernlab.approximations.compact.assembly import (
 from kernlab.memory import require_memory
 from kernlab.rowproducts import prepare_right, squared_distances
 
-SAMPLED_PAIRS = 2**22
+SAMPLED_PAIRS = 2**20
 
 
 def sample_rows(X, random_state=None, n_pairs=SAMPLED_PAIRS):
