@@ -119,8 +119,8 @@ FIGURES = [
         "sparse-t2",
         "time",
         "Table 2 measured: test error against seconds to train, for both paths of the sparse "
-        "kernel at each exponent l, LIBSVM with the Gaussian kernel, and a linear machine. Lower "
-        "and further to the left is better.",
+        "kernel at each exponent l (the small figure), LIBSVM with the Gaussian kernel, and a "
+        "linear machine. Lower and further to the left is better.",
         draw_table,
     ),
     FigureSpec(

@@ -25,7 +25,7 @@ def draw_limits(table):
             style = "dotted" if column == "sparsity" else "solid"
             ax.plot(rows["alpha_sigma"], rows[column], color=colour, ls=style, label=label)
         ax.axvline(1 / 3, color=DARK, lw=0.8, ls="dashed", zorder=1)
-        ax.annotate("thesis", (1 / 3, 1.18), fontsize=7.5, color=DARK, ha="center")
+        ax.annotate("thesis ", (1 / 3, 1.18), fontsize=7.5, color=DARK, ha="right")
         ax.set(xscale="log", ylim=(-0.03, 1.25), title=name, xlabel=r"$\alpha\sigma$")
         label_lines(ax)
     axes[0, 0].set_ylabel("relative distance, and share of zeros")
@@ -59,9 +59,9 @@ def draw_trade_off(table):
     names = list(dict.fromkeys(table["dataset"]))
     figure, axes = new_figure(1, len(names), panel=(4.8, 3.4), sharey=True, squeeze=False)
     rules = {
-        "alpha_at_beta_1": r"$\beta$ = 1",
-        "alpha_of_thesis": r"$1/(3\sigma)$",
-        "alpha_of_quartile": "first quartile",
+        "alpha_at_beta_1": (r"  $\beta$ = 1", "left"),
+        "alpha_of_thesis": (r"  $1/(3\sigma)$", "left"),
+        "alpha_of_quartile": ("first quartile  ", "right"),
     }
     for ax, name in zip(axes.ravel(), names, strict=True):
         rows = table[table["dataset"] == name].sort_values("alpha")
@@ -69,10 +69,10 @@ def draw_trade_off(table):
         ax.plot(rows["alpha"], rows["sparsity"], color=BLUE, label="sparsity S")
         both = rows["similarity"] + rows["sparsity"]
         ax.plot(rows["alpha"], both / 2, color=DARK, ls="dotted", label="(A + S) / 2")
-        for height, (column, text) in enumerate(rules.items()):
+        for height, (column, (text, side)) in enumerate(rules.items()):
             alpha = rows[column].iloc[0]
             ax.axvline(alpha, color=QUIET, lw=0.8, ls="dashed", zorder=1)
-            ax.annotate(text, (alpha, 1.06 + 0.07 * height), fontsize=7.5, ha="center")
+            ax.annotate(text, (alpha, 1.08 + 0.07 * height), fontsize=7.5, ha=side)
         ax.set(xscale="log", ylim=(-0.03, 1.3), title=name, xlabel=r"$\alpha$")
         label_lines(ax)
     return figure

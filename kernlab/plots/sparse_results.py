@@ -22,7 +22,7 @@ def draw_roll(table):
         axes[1].scatter(
             rows["t"], rows["x2"], s=5, color=colour, linewidths=0, label=f"class {label:.0f}"
         )
-    space.view_init(elev=12, azim=-72)
+    space.view_init(elev=58, azim=-80)
     space.set_title("in space")
     space.tick_params(labelsize=6)
     axes[1].set(xlabel="along the roll", ylabel="height", title="unrolled")
@@ -67,20 +67,26 @@ def draw_table(table):
     figure, axes = new_figure(-(-len(names) // columns), columns, panel=(3.7, 2.9), squeeze=False)
     for ax in axes.ravel()[len(names) :]:
         ax.set_axis_off()
+    shown = {}
     for ax, name in zip(axes.ravel(), names, strict=False):
-        for row in table[table["dataset"] == name].itertuples():
-            error = max(1.0 - row.test_accuracy, 1e-4)
-            ax.scatter(row.fit_seconds, error, color=method_colour(row.method), s=30, zorder=3)
-            label = row.method + (f", l = {row.l:g}" if row.l else "")
-            ax.annotate(
-                label, (row.fit_seconds, error), xytext=(4, 3), textcoords="offset points",
-                fontsize=6.5,
-            )  # fmt: skip
+        for method, rows in table[table["dataset"] == name].groupby("method", sort=False):
+            errors = (1.0 - rows["test_accuracy"]).clip(lower=1e-4)
+            shown[method] = ax.scatter(
+                rows["fit_seconds"], errors, color=method_colour(method), s=30, zorder=3
+            )
+            for row, error in zip(rows.itertuples(), errors, strict=True):
+                ax.annotate(
+                    f"{row.l:g}" if row.l else "", (row.fit_seconds, error), xytext=(4, 3),
+                    textcoords="offset points", fontsize=6.5, color=method_colour(method),
+                )  # fmt: skip
         ax.set(xscale="log", yscale="log", title=name, xlabel="seconds to train")
         ax.margins(x=0.25)
+        for axis in (ax.xaxis, ax.yaxis):
+            plain_log_ticks(axis)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
     for ax in axes[:, 0]:
         ax.set_ylabel("test error")
+    axes[0, -1].legend(shown.values(), shown, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -129,6 +135,7 @@ def draw_cost(table):
                     label=method,
                 )  # fmt: skip
         ax.set(xscale="log", yscale="log", title=title, xlabel="rows n")
+        plain_log_ticks(ax.xaxis)
         slope_guide(ax, 1)
     for ax in axes:  # once all have their common limits
         label_lines(ax)
