@@ -213,14 +213,15 @@ class FPC(KernelMachine):
         """Refuse before the first pass, with the arithmetic, what would not fit."""
         m, d = rows.source.shape
         problems = len(degrees) * (1 if len(self.classes_) == 2 else len(self.classes_))
+        per_row = 6 if self.to_optimum else problems
         n = space_dimension(d, degrees[-1])
         if self.basis != "chebyshev":
             n = min(n, m) if self.n_centres is None else self.n_centres
         require_memory(
-            8 * (m * problems + 6 * n * n),
+            8 * (m * per_row + 6 * n * n),
             self.max_memory,
             what=f"FPC on {m:,} rows with {n:,} features of degree {degrees[-1]}",
-            arithmetic=f"8 bytes x ({m:,} rows x {problems} problems + 6 x {n:,}^2)",
+            arithmetic=f"8 bytes x ({m:,} rows x {per_row} + 6 x {n:,}^2)",
             way_out="Take a lower degree or fewer centres, name the degree instead of 'cv', or "
             "allow more with max_memory.",
         )

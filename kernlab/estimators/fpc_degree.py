@@ -77,7 +77,13 @@ class PolynomialFits:
         nested = {s: made for s, made in maps.items() if is_nested(made)}
         mixes = {s: made.change_of_basis_ for s, made in nested.items() if made.basis == "power"}
         mapped = time.perf_counter()
-        results = self._run_nested(rows, nested, mixes, gram) if nested else {}
+        results = {}
+        # ADMM takes all degrees over the data together; an interior point method has nothing that
+        # they could share but the Gram matrix.
+        alone = self.solver_parameters.get("to_optimum", False)
+        for group in [{s: made} for s, made in nested.items()] if alone else [nested]:
+            if group:
+                results |= self._run_nested(rows, group, mixes, gram)
         for s in maps.keys() - nested.keys():
             problems = [HingeProblem(positive) for positive in self.positives]
             results[s] = self._solve(maps[s].rows(rows.source), rows, problems)

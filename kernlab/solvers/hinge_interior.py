@@ -108,8 +108,11 @@ class _InteriorCourse:
         trace, settled = [], False
         for iteration in range(max_iter + 1):
             system = self._weigh()
-            if self.gram is None:  # all rows alike: what was weighted is the Gram matrix itself
-                self.gram = system.gram / self.first_theta
+            if iteration == 0:
+                if self.gram is None:  # all rows alike: what was weighted is the Gram matrix itself
+                    self.gram = system.gram / self.first_theta
+                ridge = self.ridge / self.total
+                self.certify = HingeCertifier(self.gram, ridge, self.C, self.total)
             row = self._judge(system, iteration)
             trace.append(row)
             if callback is not None:
@@ -236,9 +239,6 @@ class _InteriorCourse:
 
     # --------------------------------------------------------------------------- judgement
     def _judge(self, system, iteration):
-        if iteration == 0 or not hasattr(self, "certify"):
-            ridge = 0.0 if self.C is None else 1.0 / (self.C * self.total)
-            self.certify = HingeCertifier(self.gram, ridge, self.C, self.total)
         sums = system.sums.copy()
         sums[DUAL] /= self.total  # ADMM's w is -y a / M
         sums[MULTIPLIERS] /= self.total**2

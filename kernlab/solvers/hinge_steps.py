@@ -41,9 +41,6 @@ class LinearStep:
         u = la.cho_solve(self._factor, self.alpha * u + g, check_finite=False)
         return u, u
 
-    def stored(self, u):
-        return u
-
     def squared_norm(self, change):
         """|change|^2_alpha"""
         return float(self.alpha @ change**2)
@@ -69,9 +66,6 @@ class MixedStep:
         half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
         u = la.solve_triangular(self._R, half, check_finite=False)
         return u, self.mix @ u
-
-    def stored(self, u):
-        return self.mix @ u
 
     def squared_norm(self, change):
         return self.alpha * float(change @ change)

@@ -203,7 +203,7 @@ def test_memory_is_predicted_before_it_is_taken():
         FPC(3, basis="chebyshev").fit(wide, labels)
     with pytest.raises(MemoryLimitError, match="name the degree instead of 'cv'"):
         FPC(max_memory="10kB").fit(X, Y)
-    with pytest.raises(MemoryLimitError, match=r"with 7 features .*600 rows x 1 problems \+ 6 x 7"):
+    with pytest.raises(MemoryLimitError, match=r"with 7 features .*600 rows x 1 \+ 6 x 7"):
         FPC(3, n_centres=7, max_memory="1kB").fit(X, Y)
 
 
@@ -216,11 +216,15 @@ def test_the_papers_range_of_degrees(rows, features, expected):
     assert largest_degree(rows, features) == expected
 
 
-@pytest.mark.parametrize("basis", ["power", "chebyshev"])
-def test_degrees_tried_together_are_those_tried_alone(basis):
+@pytest.mark.parametrize(
+    "settings",
+    [{"basis": "power"}, {"basis": "chebyshev"}, {"basis": "chebyshev", "to_optimum": True}],
+)
+def test_degrees_tried_together_are_those_tried_alone(settings):
     valid, truth = fpc_toy(300, noise=0.1, seed=5)
-    machine = FPC(validation=(valid, truth), basis=basis, max_degree=6).fit(X, Y)
-    alone = {s: FPC(s, basis=basis).fit(X, Y) for s in range(1, min(6, largest_degree(600, 2)) + 1)}
+    machine = FPC(validation=(valid, truth), max_degree=6, **settings).fit(X, Y)
+    degrees = range(1, min(6, largest_degree(600, 2)) + 1)
+    alone = {s: FPC(s, **settings).fit(X, Y) for s in degrees}
     accuracies = {s: one.score(valid, truth) for s, one in alone.items()}
     assert machine.validation_accuracy_ == pytest.approx(accuracies)
     assert machine.degree_ == max(accuracies, key=accuracies.get)
