@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernlab.solvers.losses import signs
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -37,14 +39,15 @@ class Intervals:
 
 def intervals_for(loss, y, costs, epsilon=0.1):
     """The intervals of a loss: labels -1 and 1 for "squared_hinge", else targets."""
-    y = np.asarray(y, dtype=np.float64)
     if loss == "squared_hinge":
-        if not np.all(np.abs(y) == 1.0):
-            raise ValueError("labels must be -1 and 1")
+        y = signs(y, len(costs))
         return Intervals(np.where(y > 0, 1.0, -np.inf), np.where(y > 0, np.inf, -1.0), costs)
     if loss == "squared_epsilon_insensitive":
         if not (np.isfinite(epsilon) and epsilon >= 0):
             raise ValueError(f"epsilon must be a number that is not negative, not {epsilon!r}")
+        y = np.asarray(y, dtype=np.float64)
+        if not np.all(np.isfinite(y)):
+            raise ValueError("the targets hold values that are not finite")
         return Intervals(y - epsilon, y + epsilon, costs)
     raise ValueError(
         f"loss={loss!r} is not one of squared_hinge, squared_epsilon_insensitive: Newton's method "

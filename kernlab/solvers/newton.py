@@ -237,7 +237,7 @@ class _Course:
             moved, step = line_search(self.point, direction, gradient, C)
             if moved is None:
                 self.notes.append("stopped where rounding leaves no decrease")
-                return False
+                return self._gap_is_below(gap_tol, C)
             self.point = moved
             self.steps_left -= 1
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
-from kernlab.solvers import certify_primal, solve_newton
+from kernlab.solvers import certify_primal, newton, solve_newton
 from kernlab.solvers.activegram import ActiveGram
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.intervals import intervals_for
@@ -234,6 +234,22 @@ def test_a_small_gradient_alone_does_not_end_it():
     F = np.linalg.cholesky(K + 1e-10 * np.eye(200))
     path = solve_newton(F, y, C=[1e3, 1e4, 1e5])
     assert np.all(path.objective - path.dual_objective <= 1e-4 * path.objective)
+
+
+@METHOD
+def test_where_rounding_ends_it_the_gap_decides(method, monkeypatch):
+    """No step can lower a gradient of rounding: a proven optimum is one, anything else is not."""
+    F, y = problem()
+    found = solve_newton(F, y, C=1.0, tol=0.0, gap_tol=1e-8, method=method)
+    assert "rounding" in found.message
+    assert 0.0 < found.kkt_residual < 1e-10
+    assert found.relative_gap <= 1e-8
+    assert found.converged
+    monkeypatch.setattr(newton, "line_search", lambda *_: (None, 0.0))
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        stuck = solve_newton(F, y, C=1.0, method=method)
+    assert "rounding" in stuck.message
+    assert not stuck.converged
 
 
 def test_a_sample_first_saves_steps_and_does_not_change_the_answer():
@@ -535,7 +551,12 @@ def test_bad_numbers_are_refused():
             solve_newton(spoilt, y, C=1.0)
     with pytest.raises(ValueError, match="200 rows of features, but 199 labels"):
         solve_newton(F, y[:-1], C=1.0)
-    with pytest.raises(ValueError, match="labels must be -1 and 1"):
+    with pytest.raises(ValueError, match="labels must be -1 and 1; these are"):
         solve_newton(F, y + 1, C=1.0)
+    with pytest.raises(ValueError, match=r"labels of shape \(200, 1\)"):
+        solve_newton(F, y[:, None], C=1.0)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="targets hold values that are not finite"):
+            solve_newton(F, np.append(y[1:], bad), C=1.0, loss="squared_epsilon_insensitive")
     with pytest.raises(ValueError, match="must be a matrix"):
         solve_newton(F[:, 0], y, C=1.0)
