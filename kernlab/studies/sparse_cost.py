@@ -160,7 +160,7 @@ def _cost_measured(table):
     cells = [
         ("setting", "training rows", n),
         ("setting", "bytes an entry", 8),
-        ("setting", "sparsity", 100 * (1 - kept)),
+        ("sparse kernel", "sparsity", 100 * (1 - kept)),
         ("dense kernel", "memory", 8 * n**2 / 1e9),
         ("sparse kernel", "memory", 8 * kept * n**2 / 1e9),
     ]
