@@ -44,19 +44,23 @@ def _lines(told):
         ("Processor", told.get("processor")),
         ("Cores", both if cores else None),
         ("Memory", as_size(memory) if memory else None),
-        ("BLAS", _blas(told.get("blas", []))),
+        ("BLAS", _blas(told)),
         ("Python", told.get("python")),
         ("System", told.get("system")),
     ]
     return [(label, str(value)) for label, value in lines if value]
 
 
-def _blas(pools):
-    """The linear algebra libraries that are loaded, each once and in a fixed order."""
-    named = (
+def _blas(told):
+    """The linear algebra libraries, each once and in a fixed order, and their kernels' processor.
+
+    OpenBLAS chooses kernels by the processor, unless OPENBLAS_CORETYPE says which.
+    """
+    named = {
         " ".join(str(pool[key]) for key in ("internal_api", "version") if pool.get(key))
-        + (f" ({pool['architecture']})" if pool.get("architecture") else "")
-        for pool in pools
+        + (f" (kernels for {pool['architecture']})" if pool.get("architecture") else "")
+        for pool in told.get("blas", [])
         if pool.get("user_api") == "blas"
-    )
-    return ", ".join(sorted(set(named)))
+    }
+    asked = told.get("blas_core_type_asked_for")
+    return ", ".join(sorted(named) + ([f"OPENBLAS_CORETYPE={asked}"] if asked else []))

@@ -47,6 +47,7 @@ def machine():
         "system": system_name(),
         "python": platform.python_version(),
         "blas": [_describe_pool(pool) for pool in threadpool_info()],
+        "blas_core_type_asked_for": os.environ.get("OPENBLAS_CORETYPE", ""),
         "versions": library_versions(),
     }
 

@@ -281,6 +281,17 @@ def test_the_order_in_which_libraries_were_loaded_makes_no_other_machine(demo):
     assert len([e for e in parsed.all("h3") if "last run" in e["text"]]) == 1
 
 
+def test_timings_say_for_which_processor_blas_took_its_kernels(demo):
+    path = demo / "quick" / "tables" / "lasn-t4.provenance.json"
+    told = json.loads(path.read_text("utf-8"))
+    pool = {"user_api": "blas", "internal_api": "openblas", "architecture": "SkylakeX"}
+    asked = {"blas": [pool], "blas_core_type_asked_for": "SkylakeX"}
+    later = {"finished": "2031-01-01T00:00:00+00:00", "machine": asked}
+    path.write_text(json.dumps({"runs": [*told["runs"], later]}))
+    text = Page(build_report("quick", demo).read_text("utf-8")).all("main")[0]["text"]
+    assert "openblas (kernels for SkylakeX), OPENBLAS_CORETYPE=SkylakeX" in text
+
+
 def test_an_unknown_profile_is_refused(tmp_path):
     with pytest.raises(Exception, match="no profile called 'fast'"):
         build_report("fast", tmp_path)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 import platform
 
 import pandas as pd
@@ -261,6 +262,7 @@ def test_provenance_tells_of_every_run_and_of_nobody(tmp_path, monkeypatch):
     assert told["profile"]["name"] == "quick"
     run = told["runs"][0]
     assert {"numpy", "scipy", "scikit-learn"} <= run["machine"]["versions"].keys()
+    assert run["machine"]["blas_core_type_asked_for"] == os.environ.get("OPENBLAS_CORETYPE", "")
     assert run["threads_per_point"] == 1
     assert run["busy_before"] is None
     private = {platform.node(), getpass.getuser(), str(tmp_path), "site-packages"}
