@@ -7,7 +7,7 @@ Python threads (NumPy releases the interpreter lock), they use them all.
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, wraps
 
 from threadpoolctl import ThreadpoolController
 
@@ -31,6 +31,27 @@ def thread_count():
 def single_blas_thread():
     """A context in which each matrix product runs on one thread, for many small ones in a row."""
     return _controller().limit(limits=1, user_api="blas")
+
+
+def all_blas_threads():
+    """A context inside that of `single_blas_thread`, for one matrix that is worth all threads."""
+    return _controller().limit(limits=thread_count(), user_api="blas")
+
+
+def on_single_blas_thread(function):
+    """`function` with its matrix products on one thread each, so that its blocks have the others.
+
+    NumPy and SciPy each bring a BLAS whose threads wait actively for more work. A function that
+    calls both in turns, on small matrices or long vectors, waits for the cores that one of them
+    still holds many times longer than it computes.
+    """
+
+    @wraps(function)
+    def limited(*arguments, **named):
+        with single_blas_thread():
+            return function(*arguments, **named)
+
+    return limited
 
 
 def row_blocks(n_rows, rows_per_block):

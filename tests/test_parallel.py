@@ -3,8 +3,15 @@
 import threading
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernlab.parallel import computed_ahead, for_each_block, row_blocks
+from kernlab.parallel import (
+    all_blas_threads,
+    computed_ahead,
+    for_each_block,
+    on_single_blas_thread,
+    row_blocks,
+)
 
 
 def test_blocks_cover_all_rows_in_order():
@@ -63,3 +70,23 @@ def test_a_fault_ahead_reaches_the_caller_in_its_turn():
     assert [next(results), next(results)] == [0.5, 1.0]
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+def test_matrix_products_get_one_thread_and_one_matrix_may_have_all(monkeypatch):
+    monkeypatch.setenv("KERNLAB_NUM_THREADS", "2")
+
+    @on_single_blas_thread
+    def inside(x, *, y):
+        alone = blas_threads()
+        with all_blas_threads():
+            together = blas_threads()
+        return x + y, alone, together, blas_threads()
+
+    with threadpool_limits(2, user_api="blas"):
+        assert inside(1, y=2) == (3, {1}, {2}, {1})
+        assert blas_threads() == {2}
+    assert inside.__name__ == "inside"
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}

@@ -28,7 +28,7 @@ from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.approximations.nystromerror import NystromErrors
 from kernlab.kernels import RBF
 from kernlab.memory import require_memory
-from kernlab.parallel import for_each_block, row_blocks
+from kernlab.parallel import for_each_block, on_single_blas_thread, row_blocks
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
 BLOCK_BYTES = 2**23  # kernel values that each thread holds at a time
@@ -81,6 +81,7 @@ class Nystrom(NystromErrors, Approximation):
         self.random_state = random_state
         self.max_memory = max_memory
 
+    @on_single_blas_thread
     def _fit(self, X):
         self._check_parameters()
         began = time.perf_counter()

@@ -27,6 +27,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg as la
 
+from kernlab.parallel import on_single_blas_thread
 from kernlab.solvers.activegram import ActiveGram
 from kernlab.solvers.certificates import INTERCEPTS
 from kernlab.solvers.featurerows import FeatureRows
@@ -57,6 +58,7 @@ def solve_newton(F, y, *, C, **parameters):
     return results[0] if np.ndim(C) == 0 else _stacked(results)
 
 
+@on_single_blas_thread
 def newton_path(
     F,
     y,

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.parallel import single_blas_thread
+from kernlab.parallel import all_blas_threads
 from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.intervals import Intervals, dual_point
 
@@ -123,9 +123,7 @@ def _factor(problem, gram, C):
     hessian[np.diag_indices(size)] += problem.ridge[:size]
     if hessian[-1, -1] == 0.0:  # a free intercept that no row pulls at
         hessian[-1, -1] = 1.0
-    # NumPy and SciPy each bring a BLAS whose threads wait actively: a small factor by SciPy's
-    # would wait for the cores that NumPy's still hold, a hundred times longer than it computes.
-    with single_blas_thread() if size <= ONE_THREAD_SIZE else nullcontext():
+    with nullcontext() if size <= ONE_THREAD_SIZE else all_blas_threads():
         try:
             factor = la.cho_factor(hessian, lower=True, check_finite=False)
         except la.LinAlgError:
@@ -136,8 +134,7 @@ def _factor(problem, gram, C):
 
     def solve(right):
         solution = np.zeros_like(right)
-        with single_blas_thread():
-            solution[:size] = la.cho_solve(factor, right[:size], check_finite=False)
+        solution[:size] = la.cho_solve(factor, right[:size], check_finite=False)
         return solution
 
     return solve

@@ -10,6 +10,7 @@ from scipy.optimize import check_grad, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC, LinearSVR
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernlab.solvers import certify_primal, newton, solve_newton
 from kernlab.solvers.activegram import ActiveGram
@@ -463,6 +464,20 @@ def test_all_threads_give_what_one_gives(dtype, monkeypatch):
         monkeypatch.setenv("KERNLAB_NUM_THREADS", threads)
         results.append(tight(F.astype(dtype), y))
     np.testing.assert_allclose(results[0].coefficients, results[1].coefficients, atol=1e-9)
+
+
+def test_no_two_libraries_threads_wait_for_each_other():
+    """NumPy's and SciPy's BLAS are called in turns: between steps, each has one thread."""
+    F, y = problem(n=500)
+    seen = []
+
+    def look(_):
+        seen.extend(i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas")
+
+    with threadpool_limits(2, user_api="blas"):
+        solve_newton(F, y, C=1.0, callback=look)
+    assert len(seen) > 2
+    assert set(seen) == {1}
 
 
 # ----------------------------------------------------------------- weights and hostile input
