@@ -1,5 +1,6 @@
 """Studies of the ADMM-HSS paper (Cipolla and Gondzio 2021)."""
 
+from kernlab.studies import hss_matrix
 from kernlab.studies.base import Tolerance
 from kernlab.studies.data_tables import data_table
 
@@ -15,4 +16,5 @@ STUDIES = (
             ("positive training rows", "positive test rows"), Tolerance(relative=0.005)
         ),
     ),
+    *hss_matrix.STUDIES,
 )

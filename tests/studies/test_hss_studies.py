@@ -1,0 +1,74 @@
+"""The ADMM-HSS studies: what they measure is what they say, and what must come out comes out."""
+
+import numpy as np
+import pandas as pd
+
+from kernlab.plots import FIGURES
+from kernlab.studies import STUDIES
+from kernlab.studies.hss_sets import sample
+from kernlab.studies.measuring import measure_point
+
+
+def measured(name, keep=lambda point: True):
+    """A study and the tidy rows of its quick points."""
+    study, rows = STUDIES[name], []
+    for point in filter(keep, study.grid("quick")):
+        record = measure_point(study.measure, point, 1, 1)
+        assert record["status"] == "ok", record["message"]
+        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
+        about |= {"repeat": point.repeat, "status": "ok", "message": "", **point.parameters}
+        rows += [about | row for row in record["rows"]]
+    return study, pd.DataFrame(rows)
+
+
+def drawn(name, table):
+    """Every figure of a study, drawn from the table; its key figures."""
+    for spec in FIGURES[name]:
+        assert spec.draw(table).axes
+    return STUDIES[name].key_figures(table)
+
+
+# ------------------------------------------------------------------------------------ data
+def test_samples_are_rows_of_the_set_with_signs():
+    whole, some = sample("magic"), sample("magic", 500)
+    assert some.X.shape == (500, 10)
+    assert set(np.unique(some.y)) == {-1.0, 1.0}
+    assert np.allclose(whole.X.mean(axis=0), 0, atol=1e-9)
+    rows = {row.tobytes() for row in whole.X}
+    assert all(row.tobytes() in rows for row in some.X)
+
+
+def test_halves_share_no_row():
+    whole = sample("magic", 400)
+    part = whole.halves(0.2, seed=3)
+    assert len(part.y) == 320
+    assert len(part.y_test) == 80
+    together = np.vstack([part.X, part.X_test])
+    assert sorted(row.tobytes() for row in together) == sorted(row.tobytes() for row in whole.X)
+
+
+# ----------------------------------------------------------------------- Figure 1, tolerances
+def test_wide_kernels_have_low_rank_and_clustering_lowers_it_off_the_diagonal():
+    _, table = measured("hss-f1")
+    values = table[table["method"] == "singular values"]
+    counts = values[values["singular_value"] > 1e-2].groupby("h").size()
+    assert counts.is_monotonic_decreasing
+    assert counts[0.1] == values["n_train"].iloc[0]
+    pictures = table[table["method"] == "picture"].groupby("variant").first()
+    ranks, shares = pictures["off_diagonal_rank"], pictures["off_diagonal_share"]
+    assert ranks["clustered"] < ranks["not clustered"] / 2
+    assert shares["clustered"] < shares["not clustered"] / 2
+    drawn("hss-f1", table)
+
+
+def test_far_columns_bring_the_error_down_with_the_tolerance():
+    _, table = measured("hss-error", lambda p: p.dataset == "swiss-roll")
+    whole = table[table["level_of_level"] == 0].set_index(["method", "rel_tol"])
+    errors = whole["sampled_error"]
+    for tolerance in (1e-2, 1e-4, 1e-6):
+        assert errors["fast", tolerance] < 10 * tolerance
+    assert errors["paper", 1e-6] > 10 * errors["fast", 1e-6]
+    tight = table[(table["method"] == "fast") & (table["rel_tol"] <= 1e-2)]
+    assert (tight[tight["level_of_level"] > 0]["mean_rank_of_level"] > 0).all()
+    assert (whole["largest_eigenvalue"] > 0).all()
+    assert "indefinite" in drawn("hss-error", table)["swiss-roll, h = 1, fast"]
