@@ -34,7 +34,7 @@ from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.intervals import intervals_for
 from kernlab.solvers.losses import row_costs
 from kernlab.solvers.newtonstep import Problem, line_search, newton_direction
-from kernlab.solvers.result import SolverResult, summarise, warn_unless_converged
+from kernlab.solvers.result import SolverResult, observed_order, summarise, warn_unless_converged
 
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 DIRECT_FEATURES = 6000  # above, factors of V cost more than conjugate gradients
@@ -84,7 +84,7 @@ def newton_path(
     reported, `gap_tol` the duality gap relative to the objective; `max_iter` counts the steps for
     one C. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg"; `epsilon` of the
     regressor's loss; `warm_up`: whether to begin on a random part of the rows; `start` = (w, b)
-    replaces it.
+    replaces it. The trace has the gradient (`residual`) and its observed order of convergence.
     """
     began = time.perf_counter()
     rows = F if isinstance(F, FeatureRows) else FeatureRows(F)
@@ -273,6 +273,7 @@ class _Course:
         return objective - self.point.dual(C)[1] <= gap_tol * objective + rounding
 
     def _record(self, C, residual, step, work, products):
+        course = [row["residual"] for row in self.trace if row["C"] == C]
         row = {
             "iteration": len(self.trace),
             "objective": self.point.objective(C),
@@ -283,6 +284,7 @@ class _Course:
             "step": step,
             "work": work,
             "products": products,
+            "order": observed_order([*course, residual]),
         }
         self.trace.append(row)
         if self.callback is not None:

@@ -1,5 +1,6 @@
 """What every solver returns, and the one warning for a solver that falls short."""
 
+import math
 import warnings
 from dataclasses import dataclass, field, replace
 
@@ -40,6 +41,12 @@ class SolverResult:
             return None
         return self.gap / max(abs(self.objective), np.finfo(float).tiny)
 
+    @property
+    def observed_order(self):
+        """The order of convergence seen at the last step, where the solver's trace has one."""
+        orders = [row["order"] for row in self.trace if row.get("order") is not None]
+        return orders[-1] if orders else None
+
     def trace_table(self):
         """The course of the solution: iteration, objective, residual, seconds."""
         return pd.DataFrame(list(self.trace))
@@ -59,6 +66,17 @@ def summarise(results):
         kkt_residual=max(residuals, default=None),
         seconds=sum(r.seconds for r in results),
     )
+
+
+def observed_order(residuals):
+    """log(r_i / r_{i-1}) / log(r_{i-1} / r_{i-2}) of the last three: 1 is linear, 2 quadratic.
+
+    None where they are fewer, or do not fall.
+    """
+    last = residuals[-3:]
+    if len(last) < 3 or not last[0] > last[1] > 0.0 or last[2] <= 0.0:
+        return None
+    return math.log(last[2] / last[1]) / math.log(last[1] / last[0])
 
 
 def warn_unless_converged(result, *, figure, reached, tol, advice):

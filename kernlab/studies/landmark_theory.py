@@ -134,27 +134,18 @@ def measure_convergence(point, seed):
     result = solve_newton(
         F, y, C=CONVERGENCE_C, tol=1e-12, gap_tol=0.0, method=point.variant, warm_up=False
     )
-    residuals = [step["residual"] for step in result.trace]
     return [
         {
             "n_train": len(y),
             "n_features": X.shape[1],
             "iteration": step["iteration"],
             "residual": step["residual"],
-            "order": observed_order(residuals, i),
+            "order": step["order"],
             "objective": step["objective"],
             "gap": result.relative_gap,
         }
-        for i, step in enumerate(result.trace)
+        for step in result.trace
     ]
-
-
-def observed_order(residuals, i):
-    """log(r_i / r_{i-1}) / log(r_{i-1} / r_{i-2}): 1 is linear convergence, 2 quadratic."""
-    if i < 2 or min(residuals[i - 2 : i + 1]) <= 0:
-        return None
-    before = np.log(residuals[i - 1] / residuals[i - 2])
-    return float(np.log(residuals[i] / residuals[i - 1]) / before) if before < 0 else None
 
 
 def convergence_key_figures(table):

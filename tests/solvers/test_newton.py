@@ -176,6 +176,19 @@ def test_convergence_is_quadratic_and_in_few_unit_steps():
     assert len(residuals) <= 15
     assert residuals[-1] < 10 * residuals[-2] ** 2 or residuals[-1] < 1e-14
     assert found.trace_table()["step"].iloc[-1] == 1.0
+    last = np.log(residuals[-3:])
+    assert found.observed_order == pytest.approx((last[2] - last[1]) / (last[1] - last[0]))
+    assert found.observed_order > 1.5
+
+
+def test_the_order_of_convergence_is_seen_within_one_C():
+    F, y = problem(n=400)
+    for row in solve_newton(F, y, C=[1.0, 1e5], warm_up=False).trace:
+        assert row["iteration"] >= 2 or row["order"] is None
+    trace = solve_newton(F, y, C=1e5, warm_up=False, tol=1e-12).trace_table()
+    assert trace["C"].nunique() > 1  # on its way through smaller ones
+    for _, rows in trace.groupby("C"):
+        assert rows["order"].iloc[:2].isna().all()
 
 
 def test_the_trace_never_goes_up_and_says_what_each_step_cost():

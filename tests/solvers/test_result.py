@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.solvers import SolverResult, summarise
-from kernlab.solvers.result import warn_unless_converged
+from kernlab.solvers.result import observed_order, warn_unless_converged
 
 
 def result(objective=2.0, dual=1.5, **changes):
@@ -33,6 +33,25 @@ def test_the_gap_is_primal_minus_dual():
     assert result(dual=None).gap is None
     assert result(dual=None).relative_gap is None
     assert result(objective=0.0, dual=0.0).relative_gap == 0.0
+
+
+def test_the_order_of_convergence_is_that_of_known_sequences():
+    for order in (1.0, 1.6, 2.0):
+        residuals = [0.5]
+        for _ in range(4):
+            residuals.append(0.5 * residuals[-1] ** order)
+        assert observed_order(residuals) == pytest.approx(order)
+    for unknown in (
+        [1.0, 0.1],
+        [0.1, 0.2, 0.3],
+        [0.1, 0.1, 0.01],
+        [1.0, 0.1, 0.0],
+        [1.0, 0.0, 0.0],
+    ):
+        assert observed_order(unknown) is None
+    trace = ({"order": None}, {"order": 1.5}, {"order": None})
+    assert result(trace=trace).observed_order == 1.5
+    assert result(trace=({"iteration": 0},)).observed_order is None
 
 
 def test_it_cannot_be_changed_and_survives_a_pickle():
