@@ -50,7 +50,9 @@ def certify_dual(
     loss = get_loss(loss)
     y = signs(y, len(dual))
     costs = row_costs(C, len(y), sample_weight)
-    dual, infeasibility = _feasible(np.asarray(dual, np.float64), y, loss.upper(costs), intercept)
+    dual, infeasibility = feasible_dual(
+        np.asarray(dual, np.float64), y, loss.upper(costs), intercept
+    )
     scores = np.asarray(multiply(dual * y), dtype=np.float64)
     b = _intercept(scores, y, dual, costs, loss, intercept, b)
     squared_norm = float(scores @ (dual * y))
@@ -74,16 +76,18 @@ def certify_primal(
     b = _intercept(scores, y, dual, costs, loss, intercept, b)
     if dual is None:
         dual = costs * loss.slope(y * (scores + b))
-    dual, infeasibility = _feasible(np.asarray(dual, np.float64), y, loss.upper(costs), intercept)
+    dual, infeasibility = feasible_dual(
+        np.asarray(dual, np.float64), y, loss.upper(costs), intercept
+    )
     squared_norm = float(w @ w)
-    primal = _primal(scores, squared_norm, y, costs, loss, intercept, b)
+    primal = primal_objective(scores, squared_norm, y, costs, loss, intercept, b)
     weighted = dual * y
     u = np.asarray(F.T @ weighted, dtype=np.float64)
     value = _dual(float(u @ u), dual, y, costs, loss, intercept)
     b_of_dual = float(weighted.sum()) if intercept == "penalised" else b
     u = u.astype(np.result_type(F.dtype, np.float32))
     decisions = np.asarray(F @ u, dtype=np.float64) + b_of_dual
-    kkt = _kkt_residual(decisions, y, dual, costs, loss)
+    kkt = kkt_residual(decisions, y, dual, costs, loss)
     return Certificate(primal, value, infeasibility, kkt, b)
 
 
@@ -136,7 +140,7 @@ def _from_left(values):
     return np.concatenate([[0.0], np.cumsum(values)])
 
 
-def _feasible(dual, y, upper, intercept):
+def feasible_dual(dual, y, upper, intercept):
     """The dual variables inside their box and, for a free intercept, balanced; how far they were.
 
     The heavier class is scaled down: that keeps the box, and the objective is then a true bound.
@@ -168,15 +172,15 @@ def _intercept(scores, y, dual, costs, loss, intercept, b):
 
 def _certificate(scores, squared_norm, y, dual, costs, loss, intercept, b, infeasibility):
     return Certificate(
-        primal=_primal(scores, squared_norm, y, costs, loss, intercept, b),
+        primal=primal_objective(scores, squared_norm, y, costs, loss, intercept, b),
         dual=_dual(squared_norm, dual, y, costs, loss, intercept),
         infeasibility=infeasibility,
-        kkt_residual=_kkt_residual(scores + b, y, dual, costs, loss),
+        kkt_residual=kkt_residual(scores + b, y, dual, costs, loss),
         intercept=b,
     )
 
 
-def _primal(scores, squared_norm, y, costs, loss, intercept, b):
+def primal_objective(scores, squared_norm, y, costs, loss, intercept, b):
     if intercept == "penalised":
         squared_norm = squared_norm + b * b
     return 0.5 * squared_norm + float(costs @ loss.value(y * (scores + b)))
@@ -190,7 +194,7 @@ def _dual(squared_norm, dual, y, costs, loss, intercept):
     return float(dual.sum()) - 0.5 * squared_norm - 0.5 * float(quadratic)
 
 
-def _kkt_residual(decisions, y, dual, costs, loss):
+def kkt_residual(decisions, y, dual, costs, loss):
     """The projected gradient of the dual, largest entry: zero exactly at the optimum."""
     live = costs > 0
     dual, costs = dual[live], costs[live]
