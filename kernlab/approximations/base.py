@@ -6,7 +6,8 @@ transformer, so it works in a user's own pipeline, and offers one or more capabi
 - "features": `transform(X)`, rows F with F F^T near K where `is_kernel_map` says so, and
   `iter_features(X)`, the same by blocks;
 - "operator": `operator()`, a SciPy LinearOperator for K~;
-- "shifted": `shifted(beta)`, an object whose `solve(B)` solves (K~ + beta I) S = B.
+- "shifted": `shifted(beta)`, an object whose `solve(B)` solves (K~ + beta I) S = B, and
+  `is_definite(beta)`, whether K~ + beta I is positive definite.
 
 New points are decided by `decision(X, coefficients)` (weights of the features) or
 `dual_decision(X, coefficients, rows)` (one coefficient for each fitted row named), in blocks.
@@ -65,6 +66,12 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = self._validated(X)
         points, weights = self.expansion(coefficients)
         return kernel_product(self.kernel_, X, points, weights, self.max_memory)
+
+    def is_definite(self, beta):
+        """Whether K~ + beta I is positive definite: where K~ = F F^T, for every positive beta."""
+        if not self.is_kernel_map:
+            raise TypeError(f"{type(self).__name__} does not say whether it is definite")
+        return beta > 0
 
     @property
     def _n_features_out(self):

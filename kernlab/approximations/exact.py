@@ -14,8 +14,10 @@ import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.approximations.base import Approximation
-from kernlab.kernels import kernel_product
+from kernlab.kernels import RBF, Laplacian, Linear, kernel_product
 from kernlab.memory import require_memory
+
+ALWAYS_SEMIDEFINITE = (Linear, RBF, Laplacian)
 
 
 class ExactKernel(Approximation):
@@ -61,12 +63,12 @@ class ExactKernel(Approximation):
         self.matrix_ = self.kernel_(X.astype(np.float64, copy=False))
         self.timings_["kernel"] = time.perf_counter() - began
         self._factor = PivotedCholesky(self.matrix_, self.rank_tol, type(self.kernel_).__name__)
-        self._shifted = {}
+        self._shifted = None
 
     @property
     def nbytes(self):
         """Bytes held: the matrix, and those of its factors that were asked for."""
-        shifted = sum(factor.nbytes for factor in self._shifted.values())
+        shifted = self._shifted.nbytes if self._shifted is not None else 0
         return self.matrix_.nbytes + self._factor.nbytes + shifted
 
     # ------------------------------------------------------------------- features
@@ -102,10 +104,25 @@ class ExactKernel(Approximation):
         return aslinearoperator(self.matrix_)
 
     def shifted(self, beta):
-        """Solves with K + beta I, by one Cholesky factor that is kept per beta."""
-        if beta not in self._shifted:
-            self._shifted[beta] = ShiftedExact(self.matrix_, beta)
-        return self._shifted[beta]
+        """Solves with K + beta I; the Cholesky factor of the beta asked for last is kept."""
+        if self._shifted is None or self._shifted.beta != beta:
+            self._shifted = None
+            self._shifted = ShiftedExact(self.matrix_, beta)
+        return self._shifted
+
+    def is_definite(self, beta):
+        """Whether K + beta I is positive definite."""
+        if isinstance(self.kernel_, ALWAYS_SEMIDEFINITE):
+            return beta > 0
+        try:
+            ShiftedExact(self.matrix_, beta)
+        except ValueError:
+            return False
+        return True
+
+    def exact_product(self, V):
+        """K V."""
+        return self.matrix_ @ V
 
     def dual_decision(self, X, coefficients, rows):
         """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
@@ -171,6 +188,7 @@ class ShiftedExact:
     """The Cholesky factor of K + beta I."""
 
     def __init__(self, matrix, beta):
+        self.beta = beta
         shifted = matrix.copy(order="F")
         shifted[np.diag_indices_from(shifted)] += beta
         try:

@@ -297,3 +297,13 @@ def test_a_factor_that_does_not_fit_is_refused_before_it_is_computed():
 def test_bad_parameters_say_what_is_wrong(changes, message):
     with pytest.raises(ValueError, match=message):
         fitted(**changes).shifted(0.0)
+
+
+def test_definiteness_is_known_by_the_exponent_or_proved_by_a_factor():
+    assert fitted().is_definite(1e-9)
+    grid = np.stack(np.meshgrid(*[np.arange(24)] * 2), -1).reshape(-1, 2) * 0.1
+    with pytest.warns(UserWarning, match="below 2"):
+        kernel = CompactKernel(Compact(1e-9, 1.0, 1)).fit(grid)
+    smallest = la.eigvalsh(kernel.matrix_.toarray())[0]
+    assert kernel.is_definite(-1.01 * smallest)
+    assert not kernel.is_definite(-0.99 * smallest)

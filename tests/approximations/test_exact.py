@@ -86,3 +86,20 @@ def test_a_kernel_that_is_not_positive_semidefinite_has_no_features():
 def test_too_many_rows_are_refused_with_the_arithmetic():
     with pytest.raises(MemoryLimitError, match=r"3 x 120\^2 x 8 bytes"):
         ExactKernel(max_memory="300kB").fit(X)
+
+
+def test_it_says_whether_a_shifted_matrix_is_definite():
+    sigmoid = ExactKernel("sigmoid", gamma=1.0, coef0=-1.0).fit(X)
+    smallest = np.linalg.eigvalsh(sigmoid.matrix_)[0]
+    assert smallest < 0
+    assert sigmoid.is_definite(-1.01 * smallest)
+    assert not sigmoid.is_definite(-0.99 * smallest)
+    assert ExactKernel(gamma=1.0).fit(X).is_definite(1e-12)
+
+
+def test_the_last_shifted_factor_is_kept():
+    exact = ExactKernel(gamma=1.0).fit(X)
+    before = exact.nbytes
+    exact.shifted(1.0)
+    exact.shifted(2.0)
+    assert exact.nbytes == before + exact.matrix_.nbytes

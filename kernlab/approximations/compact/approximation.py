@@ -190,8 +190,18 @@ class CompactKernel(Approximation):
 
     # ------------------------------------------------------------------------- factor
     def shifted(self, beta):
-        """Solves with K + (shift + beta) I, by one Cholesky factor that is kept per beta."""
+        """Solves with K + (shift + beta) I, by a Cholesky factor; the last one is kept."""
         return self._factor(beta)
+
+    def is_definite(self, beta):
+        """Whether K + (shift + beta) I is positive definite: by the exponent, or by a factor."""
+        if self.smallest_eigenvalue_ is None:
+            return beta > 0
+        try:
+            self._factors.factor(beta)
+        except NotPositiveDefinite:
+            return False
+        return True
 
     def _factor(self, beta, entry_bytes=FACTOR_BYTES):
         try:

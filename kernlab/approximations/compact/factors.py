@@ -1,4 +1,4 @@
-"""Cholesky factors of a kernel matrix, with more or less on its diagonal, each computed once."""
+"""Cholesky factors of a kernel matrix, with more or less on its diagonal."""
 
 import scipy.sparse as sp
 
@@ -18,8 +18,10 @@ class Factors:
         self._factors, self._analyses = {}, []
 
     def factor(self, beta, entry_bytes=FACTOR_BYTES):
-        """The factor of the matrix + beta I (`SparseFactor`)."""
+        """The factor of the matrix + beta I (`SparseFactor`): the last is kept, and that of the
+        matrix itself."""
         if beta not in self._factors:
+            self._factors = {b: factor for b, factor in self._factors.items() if b == 0.0}
             matrix = self._matrix
             if beta:
                 matrix = (matrix + beta * sp.identity(matrix.shape[0], format="csr")).tocsr()
