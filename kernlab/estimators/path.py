@@ -2,7 +2,8 @@
 
 Everything that a grid lets share is computed once: landmarks, kernel values and their map; with
 nested landmarks also those of all smaller numbers. Newton's method goes from one C to the next with
-its Hessian; coordinate descent starts from the dual variables of the C before.
+its Hessian; coordinate descent starts from the dual variables of the C before; ADMM on the dual
+takes all C as right-hand sides of one factor.
 """
 
 import time
@@ -14,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.kernels import kernel_product
-from kernlab.solvers import newton_path
+from kernlab.solvers import dual_admm_path, newton_path
 
 STARTS_FROM_DUAL = ("dcd", "sbm")
 
@@ -122,6 +123,10 @@ def _solved(machine, solver, data, signs, weights, costs, starts):
             )
             for i, sign in enumerate(signs)
         ]
+    if solver.name == "dual-admm":
+        return dual_admm_path(
+            data, np.column_stack(signs), costs, sample_weight=weights, **arguments
+        )
     if solver.all_at_once:
         together = [
             solver.solve(data, np.column_stack(signs), C=C, sample_weight=weights, **arguments)

@@ -10,6 +10,8 @@ from functools import partial
 from kernlab.solvers.blockrows import TransformedRows
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.coordinate import solve_dcd
+from kernlab.solvers.dual_admm import dual_admm_path, solve_dual_admm
+from kernlab.solvers.dual_admm_course import paper_beta
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.hinge_admm import solve_hinge_admm
 from kernlab.solvers.liblinear import solve_liblinear
@@ -29,9 +31,12 @@ __all__ = [
     "best_intercept",
     "certify_dual",
     "certify_primal",
+    "dual_admm_path",
     "get_solver",
     "newton_path",
+    "paper_beta",
     "solve_dcd",
+    "solve_dual_admm",
     "solve_hinge_admm",
     "solve_liblinear",
     "solve_newton",
@@ -136,6 +141,15 @@ SOLVERS = {
             ("penalised", "none"),
             "LIBLINEAR's trust-region Newton method",
             takes_seed=True,
+        ),
+        SolverSpec(
+            "dual-admm",
+            solve_dual_admm,
+            "shifted",
+            BOTH,
+            ("free", "penalised", "none"),
+            "ADMM on the dual",
+            all_at_once=True,
         ),
         SolverSpec(
             "hinge-admm",

@@ -1,0 +1,442 @@
+"""ADMM on the dual: against independent optimisers, a dense transcription, and LIBSVM."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_qp import dual_optimum, dual_value, primal_value
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from kernlab.approximations import CompactKernel, ExactKernel, HSSKernel
+from kernlab.solvers import dual_admm_path, paper_beta, solve_dual_admm
+from kernlab.solvers.dual_admm_course import SAFETY
+from kernlab.solvers.kernel_error import kernel_error
+
+X, CODES = make_moons(300, noise=0.25, random_state=0)
+Y = 2.0 * CODES - 1.0
+EXACT = ExactKernel(gamma=2.0).fit(X)
+K = EXACT.matrix_
+LOSSES = ("hinge", "squared_hinge")
+INTERCEPTS = ("free", "penalised", "none")
+PAPER = {"tol": None, "max_iter": 10, "relaxation": 1.0, "acceleration": 0}
+
+
+class Matrix:
+    """A dense symmetric matrix as an approximation, for matrices that no kernel gives."""
+
+    is_kernel_map = False
+
+    def __init__(self, matrix):
+        self.matrix, self.factorised = np.asarray(matrix), []
+
+    def operator(self):
+        return self.matrix
+
+    def is_definite(self, beta):
+        return np.linalg.eigvalsh(self.matrix)[0] + beta > 0
+
+    def shifted(self, beta):
+        self.factorised.append(beta)
+        inverse = np.linalg.inv(self.matrix + beta * np.eye(len(self.matrix)))
+
+        class Solve:
+            def solve(self, B):
+                return inverse @ B
+
+        return Solve()
+
+
+def transcription(K, y, C, beta, steps, relaxation=1.0):
+    """Algorithm 2 line by line with dense matrices, and what comes out of it."""
+    n = len(y)
+    inverse = np.linalg.inv(K + beta * np.eye(n))
+    Y = np.diag(y)
+    e = np.ones(n)
+    x, z, mu = np.zeros(n), np.zeros(n), np.zeros(n)
+    for _ in range(steps):
+        q = e + mu + beta * z
+        share = (e @ inverse @ Y @ q) / (e @ inverse @ e)
+        x = Y @ inverse @ Y @ q - share * (Y @ inverse @ e)
+        x = relaxation * x + (1.0 - relaxation) * z
+        z_new = np.clip(x - mu / beta, 0.0, C)
+        mu = mu - beta * (x - z_new)
+        z = z_new
+    return z
+
+
+# ------------------------------------------------------------------------------ the optimum
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("C", [0.02, 1.0, 30.0])
+def test_it_reaches_the_optimum(loss, intercept, C):
+    small, y = K[:80, :80], Y[:80]
+    result = solve_dual_admm(
+        Matrix(small), y, C=C, loss=loss, intercept=intercept, tol=1e-7, max_iter=20_000
+    )
+    costs = np.full(80, C)
+    best = dual_value(
+        small, y, dual_optimum(small, y, costs, loss, intercept), costs, loss, intercept
+    )
+    reached = dual_value(small, y, result.dual_variables, costs, loss, intercept)
+    primal = primal_value(small, y, result.dual_variables, result.intercept, costs, loss, intercept)
+    assert reached == pytest.approx(best, rel=1e-6)
+    assert primal == pytest.approx(best, rel=1e-6)
+    assert result.objective == pytest.approx(primal, rel=1e-12)
+    assert result.converged
+    np.testing.assert_array_equal(result.coefficients, result.dual_variables * y)
+
+
+def test_it_is_libsvm_at_convergence():
+    result = solve_dual_admm(EXACT, Y, C=3.0, tol=1e-8, max_iter=20_000)
+    libsvm = SVC(C=3.0, gamma=2.0, tol=1e-8).fit(X, Y)
+    assert result.intercept == pytest.approx(libsvm.intercept_[0], abs=1e-3)
+    np.testing.assert_allclose(
+        K @ result.coefficients + result.intercept, libsvm.decision_function(X), atol=2e-3
+    )
+    assert result.dual_objective <= result.objective
+    assert result.relative_gap <= 1e-8
+    assert result.kkt_residual < 1e-3
+
+
+def test_weights_of_rows_and_rows_of_weight_zero():
+    weights = np.where(np.arange(300) % 3 == 0, 2.0, 1.0)
+    weights[5] = 0.0
+    result = solve_dual_admm(EXACT, Y, C=1.0, sample_weight=weights, tol=1e-8, max_iter=20_000)
+    libsvm = SVC(C=1.0, gamma=2.0, tol=1e-8).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(
+        K @ result.coefficients + result.intercept, libsvm.decision_function(X), atol=2e-3
+    )
+    assert result.coefficients[5] == 0.0
+
+
+@pytest.mark.parametrize("approximation", [CompactKernel(gamma=2.0), HSSKernel(gamma=2.0)])
+def test_any_approximation_with_shifted_solves_will_do(approximation):
+    approximation.fit(X)
+    result = solve_dual_admm(approximation, Y, C=1.0, tol=1e-6)
+    matrix = approximation.operator() @ np.eye(300)
+    reference = solve_dual_admm(Matrix(matrix), Y, C=1.0, tol=1e-8, max_iter=5000)
+    assert result.objective == pytest.approx(reference.objective, rel=1e-6)
+
+
+# ------------------------------------------------------------------------- the paper's steps
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    beta=st.sampled_from([0.5, 10.0, 100.0]),
+    steps=st.integers(1, 12),
+    relaxation=st.sampled_from([0.7, 1.0, 1.6]),
+)
+def test_a_number_of_steps_is_the_papers_algorithm(seed, C, beta, steps, relaxation):
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(40, 3))
+    matrix = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2))
+    y = np.where(generator.random(40) < 0.4, 1.0, -1.0)
+    arguments = PAPER | {"max_iter": steps, "relaxation": relaxation}
+    result = solve_dual_admm(Matrix(matrix), y, C=C, beta=beta, **arguments)
+    expected = transcription(matrix, y, C, beta, steps, relaxation)
+    np.testing.assert_allclose(result.dual_variables, expected, atol=1e-10 * C)
+    assert result.n_iter == steps
+    assert result.converged
+
+
+def test_a_number_of_steps_warns_of_nothing(recwarn):
+    result = solve_dual_admm(EXACT, Y, C=1.0, beta=100.0, **PAPER)
+    assert len(recwarn) == 0
+    assert result.kkt_residual > 1e-3  # on record
+
+
+def test_the_intercept_is_the_mean_over_margin_vectors_with_the_right_sign():
+    result = solve_dual_admm(EXACT, Y, C=1.0, beta=5.0, **PAPER)
+    a = result.dual_variables
+    margin = (a > 0) & (a < 1.0)
+    assert margin.any()
+    scores = K @ (a * Y)
+    assert result.intercept == pytest.approx(np.mean(Y[margin] - scores[margin]), rel=1e-10)
+    libsvm = SVC(C=1.0, gamma=2.0).fit(X + 0.0, Y)
+    lopsided = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-6, max_iter=5000)
+    assert np.sign(lopsided.intercept) == np.sign(libsvm.intercept_[0])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_without_margin_vectors_the_intercept_is_the_middle_of_what_is_left(share):
+    """With a tiny C all variables are at the top, or those of the larger class are scaled."""
+    rows = np.array([[0.0], [0.1], [3.0], [3.1]])
+    y = np.array([-1.0, -1.0, 1.0, 1.0])
+    kernel = ExactKernel(gamma=1.0).fit(rows)
+    result = solve_dual_admm(kernel, y, C=1e-3, beta=1.0, tol=None, max_iter=300)
+    assert np.all(result.dual_variables == 1e-3)
+    scores = kernel.matrix_ @ (1e-3 * y)
+    lowest, highest = (y - scores)[y < 0].max(), (y - scores)[y > 0].min()
+    assert result.intercept == pytest.approx(0.5 * (lowest + highest), abs=1e-12)
+    libsvm = SVC(C=1e-3, gamma=1.0, tol=1e-10).fit(rows, y)
+    assert result.intercept == pytest.approx(libsvm.intercept_[0], abs=1e-8)
+
+
+def test_the_papers_rule_for_beta():
+    assert [paper_beta(n) for n in (10_000, 100_000, 171_540, 1_000_000, 3_500_000)] == [
+        100.0, 100.0, 1000.0, 1000.0, 10_000.0,
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------ how it gets there
+def test_over_relaxation_saves_steps():
+    plain, over = (
+        solve_dual_admm(EXACT, Y, C=1.0, beta=1.0, relaxation=r, acceleration=0, tol=1e-6,
+                        max_iter=5000).n_iter
+        for r in (1.0, 1.6)
+    )  # fmt: skip
+    assert over < plain
+
+
+def test_acceleration_saves_steps_and_leads_to_the_same_place():
+    plain, fast = (
+        solve_dual_admm(EXACT, Y, C=50.0, beta=1.0, acceleration=m, tol=1e-7, max_iter=20_000)
+        for m in (0, 8)
+    )
+    assert fast.n_iter < plain.n_iter / 2
+    assert fast.objective == pytest.approx(plain.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.01, 100.0])
+def test_an_adaptive_beta_finds_its_way(C):
+    """From the same first beta, and at the end it is another one."""
+    fixed = solve_dual_admm(EXACT, Y, C=C, beta=1.0, tol=1e-5, max_iter=20_000)
+    adaptive = solve_dual_admm(EXACT, Y, C=C, tol=1e-5, max_iter=20_000)
+    assert adaptive.n_iter <= fixed.n_iter
+    assert adaptive.objective == pytest.approx(fixed.objective, rel=1e-4)
+    if C == 100.0:
+        betas = adaptive.trace_table()["beta"]
+        assert betas.iloc[0] == 1.0
+        assert betas.iloc[-1] < 1.0
+
+
+@pytest.mark.parametrize("criterion", ["gap", "residuals"])
+def test_both_criteria_end_near_the_optimum(criterion):
+    tight = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-8, max_iter=20_000)
+    result = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-5, criterion=criterion)
+    assert result.converged
+    assert result.objective == pytest.approx(tight.objective, rel=1e-3)
+    trace = result.trace_table()
+    assert list(trace["iteration"]) == list(range(1, result.n_iter + 1))
+    worst = np.maximum(trace["primal_residual"], trace["dual_residual"])
+    np.testing.assert_array_equal(trace["residual"], worst)
+    assert trace["residual"].iloc[-1] < 1e-2 * trace["residual"].iloc[0]
+
+
+def test_a_warm_start_along_C_saves_steps():
+    first = solve_dual_admm(EXACT, Y, C=1.0, beta=1.0, tol=1e-7, max_iter=5000)
+    cold, warm = (
+        solve_dual_admm(EXACT, Y, C=1.1, beta=1.0, tol=1e-5, max_iter=5000, start=start)
+        for start in (None, first.dual_variables)
+    )
+    assert warm.n_iter < cold.n_iter
+    again = solve_dual_admm(
+        EXACT, Y, C=1.0, beta=1.0, tol=1e-6, max_iter=5000, start=first.dual_variables
+    )
+    assert again.n_iter == 10  # the first look
+    assert again.objective == pytest.approx(first.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("arguments", [PAPER | {"beta": 100.0}, {"tol": 1e-6, "beta": 1.0}])
+def test_a_grid_in_one_block_is_each_alone(arguments):
+    """With a fixed beta the columns do not know of each other."""
+    costs = [0.1, 1.0, 5.0]
+    labels = np.stack([Y, np.where(X[:, 0] > 0.5, 1.0, -1.0)], axis=1)
+    together = dual_admm_path(EXACT, labels, costs, **arguments)
+    for column, family in zip(labels.T, together, strict=True):
+        for C, result in zip(costs, family, strict=True):
+            alone = solve_dual_admm(EXACT, column, C=C, **arguments)
+            np.testing.assert_allclose(result.coefficients, alone.coefficients, atol=1e-9)
+            assert result.intercept == pytest.approx(alone.intercept, abs=1e-9)
+            assert result.n_iter == alone.n_iter
+    stacked = solve_dual_admm(EXACT, Y, C=np.array(costs), **arguments)
+    np.testing.assert_array_equal(stacked.coefficients[:, 1], together[0][1].coefficients)
+    assert stacked.objective.shape == stacked.intercept.shape == (3,)
+
+
+def test_a_grid_costs_one_factor():
+    matrix = Matrix(K)
+    dual_admm_path(matrix, Y, np.geomspace(0.01, 100, 9), beta=100.0, **PAPER)
+    assert matrix.factorised == [100.0]
+
+
+# --------------------------------------------------------------------------- certificates
+def test_certificates_with_the_approximate_and_with_the_exact_kernel():
+    rough = HSSKernel(gamma=2.0, rel_tol=0.3, leaf_size=64, random_state=0).fit(X)
+    near, exact = (
+        solve_dual_admm(rough, Y, C=1.0, tol=1e-6, beta="auto", max_iter=5000, certificate=kind)
+        for kind in ("approximate", "exact")
+    )
+    np.testing.assert_array_equal(near.coefficients, exact.coefficients)
+    matrix, costs = rough.operator() @ np.eye(300), np.ones(300)
+    assert near.objective == pytest.approx(
+        primal_value(matrix, Y, near.dual_variables, near.intercept, costs, "hinge", "free")
+    )
+    assert near.dual_objective is None  # K~ may have negative eigenvalues: no bound
+    assert near.gap is None
+    assert exact.objective == pytest.approx(
+        primal_value(K, Y, exact.dual_variables, exact.intercept, costs, "hinge", "free")
+    )
+    assert exact.dual_objective == pytest.approx(
+        dual_value(K, Y, exact.dual_variables, costs, "hinge", "free")
+    )
+    best = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-8, max_iter=5000)
+    assert exact.dual_objective <= best.objective <= exact.objective
+    assert exact.relative_gap > 1e-4  # it knows of the approximation
+
+
+def test_an_exact_certificate_of_few_steps_bounds_the_optimum():
+    result = solve_dual_admm(EXACT, Y, C=1.0, beta=100.0, certificate="exact", **PAPER)
+    best = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-8, max_iter=5000).objective
+    assert result.dual_objective <= best <= result.objective
+
+
+def test_the_kkt_residual_is_the_projected_gradient():
+    result = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-4)
+    a, b = result.dual_variables, result.intercept
+    gradient = Y * (K @ (a * Y) + b) - 1.0
+    inside = (a > 1e-3) & (a < 0.999)  # balancing has moved what was at the top
+    violation = np.where(a > 0.5, np.maximum(gradient, 0.0), np.minimum(gradient, 0.0))
+    violation = np.abs(np.where(inside, gradient, violation))
+    assert violation.max() == pytest.approx(result.kkt_residual, rel=1e-6)
+    assert 1e-9 < result.kkt_residual < 0.1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "definite"),
+    [({"max_rank": 0}, True), ({"rel_tol": 1e-8}, True), ({"rel_tol": 1e-2}, False)],
+)
+def test_equation_9(parameters, definite):
+    near = HSSKernel(gamma=8.0, leaf_size=64, random_state=0, **parameters).fit(X)
+    solved = [
+        solve_dual_admm(kernel, Y, C=1.0, tol=1e-9, max_iter=20_000).dual_variables
+        for kernel in (near, ExactKernel(gamma=8.0).fit(X))
+    ]
+    matrix, exact = near.operator() @ np.eye(300), near.exact_product(np.eye(300))
+    negative = 0.0
+    if not definite:
+        with pytest.raises(ValueError, match="does not hold here"):
+            kernel_error(near, Y, *solved)
+        negative = -np.linalg.eigvalsh(matrix)[0]
+        with pytest.raises(ValueError, match="does not hold here"):
+            kernel_error(near, Y, *solved, negative=0.9 * negative)
+    error = kernel_error(near, Y, *solved, negative=negative)
+    values = [
+        0.5 * (a * Y) @ kernel @ (a * Y) - a.sum()
+        for kernel, a in zip((matrix, exact), solved, strict=True)
+    ]
+    assert error.difference == pytest.approx(values[1] - values[0], abs=1e-9)
+    assert abs(error.difference) <= error.bound
+    wider = error.half_squared_length * np.linalg.norm(matrix - exact, 2)
+    if definite:
+        assert error.bound <= wider * 1.001 + 1e-6
+    if "max_rank" in parameters:
+        assert abs(error.difference) > 0.1 * error.bound > 0.01  # it is about something
+
+
+# ----------------------------------------------------------------- negative eigenvalues
+def indefinite(smallest, n=60, seed=0):
+    generator = np.random.default_rng(seed)
+    basis = np.linalg.qr(generator.normal(size=(n, n)))[0]
+    values = np.append(smallest, generator.random(n - 1) * 10.0)
+    return (basis * values) @ basis.T, np.where(generator.random(n) < 0.5, 1.0, -1.0)
+
+
+def test_beta_below_the_bound_is_refused_and_just_above_is_taken():
+    matrix, y = indefinite(-3.0)
+    with pytest.raises(ValueError, match=r"does not converge at beta=5.9.*beta=11.8 or more"):
+        solve_dual_admm(Matrix(matrix), y, C=1.0, beta=5.9, **PAPER)
+    with pytest.raises(ValueError, match="near or below"):  # within the margin
+        solve_dual_admm(Matrix(matrix), y, C=1.0, beta=6.0 * (SAFETY - 0.01), **PAPER)
+    result = solve_dual_admm(Matrix(matrix), y, C=1.0, beta=6.0 * (SAFETY + 0.01), tol=1e-6,
+                             max_iter=20_000)  # fmt: skip
+    assert result.converged
+    assert result.kkt_residual < 1e-3
+    assert result.dual_objective is None
+
+
+@pytest.mark.parametrize("beta", ["auto", "adaptive"])
+def test_rules_for_beta_raise_it(beta):
+    matrix, y = indefinite(-80.0)
+    given = Matrix(matrix)
+    solve_dual_admm(given, y, C=0.1, beta=beta, tol=None, max_iter=30)
+    assert min(given.factorised) > 160.0
+    if beta == "auto":
+        assert given.factorised == [200.0]
+
+
+def test_an_approximation_with_negative_eigenvalues_is_found_out():
+    """A real one: the sigmoid kernel, compressed."""
+    sigmoid = HSSKernel("sigmoid", gamma=1.0, coef0=-1.0, leaf_size=64, random_state=0).fit(X)
+    smallest = np.linalg.eigvalsh(sigmoid.operator() @ np.eye(300))[0]
+    assert smallest < -1.0
+    with pytest.raises(ValueError, match="does not converge at beta"):
+        solve_dual_admm(sigmoid, Y, C=1.0, beta=-1.9 * smallest, **PAPER)
+    solve_dual_admm(sigmoid, Y, C=1.0, beta=-2.2 * smallest, **PAPER)
+
+
+# ---------------------------------------------------------------------------- the edges
+def test_too_few_steps_warn_once_with_the_figure_reached():
+    with pytest.warns(ConvergenceWarning, match=r"dual-admm stopped after 20 .* gap of .*e"):
+        result = solve_dual_admm(EXACT, Y, C=1e4, max_iter=20)
+    assert not result.converged
+
+
+def test_an_interrupt_leaves_everything_usable():
+    approximation = ExactKernel(gamma=2.0).fit(X)
+
+    def interrupt(row):
+        if row["iteration"] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_dual_admm(approximation, Y, C=1.0, callback=interrupt)
+    again = solve_dual_admm(approximation, Y, C=1.0)
+    np.testing.assert_array_equal(again.coefficients, solve_dual_admm(EXACT, Y, C=1.0).coefficients)
+
+
+def test_the_callback_sees_every_step():
+    seen = []
+    result = solve_dual_admm(EXACT, Y, C=1.0, beta=100.0, callback=seen.append, **PAPER)
+    assert [row["iteration"] for row in seen] == list(range(1, 11))
+    assert seen == list(result.trace)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, "C must be a positive number"),
+        ({"beta": 0.0}, "beta must be a positive number"),
+        ({"beta": np.nan}, "beta must be a positive number"),
+        ({"beta": "magic"}, "beta='magic' is not a number"),
+        ({"relaxation": 2.0}, "relaxation must lie between"),
+        ({"acceleration": -1}, "acceleration must be"),
+        ({"tol": -1.0}, "tol must be at least 0"),
+        ({"max_iter": 0}, "max_iter must be at least 1"),
+        ({"criterion": "magic"}, "criterion='magic'"),
+        ({"certificate": "magic"}, "certificate='magic'"),
+        ({"loss": "magic"}, "loss='magic'"),
+        ({"intercept": "magic"}, "intercept='magic'"),
+        ({"start": np.full(300, np.nan)}, "start must be finite"),
+        ({"start": np.zeros(7)}, "start must be finite"),
+        ({"sample_weight": np.ones(7)}, "sample_weight must be 300"),
+    ],
+)
+def test_bad_arguments_say_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        solve_dual_admm(EXACT, Y, **{"C": 1.0} | arguments)
+
+
+def test_labels_of_the_wrong_kind_or_number_are_refused():
+    with pytest.raises(ValueError, match="labels must be -1 and 1"):
+        solve_dual_admm(EXACT, CODES, C=1.0)
+    with pytest.raises(ValueError, match="a kernel matrix of 300 rows, but 299 labels"):
+        solve_dual_admm(EXACT, Y[1:], C=1.0)
+
+
+def test_an_exact_certificate_needs_an_exact_product():
+    with pytest.raises(ValueError, match="Matrix does not offer"):
+        solve_dual_admm(Matrix(K), Y, C=1.0, certificate="exact")
