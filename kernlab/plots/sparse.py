@@ -13,6 +13,7 @@ from kernlab.plots.sparse_results import (
     draw_slip,
     draw_table,
 )
+from kernlab.plots.sparse_suited import draw_scaling, draw_suited
 from kernlab.plots.style import new_figure
 
 BLUE, RED = "#0062B0", "#CC3311"
@@ -94,10 +95,11 @@ FIGURES = [
     FigureSpec(
         "sparse-f3",
         "fill-in",
-        "Figure 3 and a real kernel matrix: each matrix in the order named (top) and its Cholesky "
-        "factor (bottom), a pixel per block. The arrowhead fills up entirely in its own order and "
-        "not at all with AMD; the kernel matrix of a Swiss roll fills in whatever the order, but "
-        "far less with a good one.",
+        "Figure 3 and real kernel matrices: each matrix in the order named (blue) and its Cholesky "
+        "factor (red), a pixel per block, darker where it is fuller. The arrowhead fills up "
+        "entirely in its own order and not at all with AMD. Kernel matrices, of real rows and of a "
+        "Swiss roll, fill in whatever the order, but far less with a good one: rows that are near "
+        "each other then stand beside each other.",
         draw_fill,
     ),
     FigureSpec(
@@ -119,9 +121,27 @@ FIGURES = [
         "sparse-t2",
         "time",
         "Table 2 measured: test error against seconds to train, for both paths of the sparse "
-        "kernel at each exponent l (the small figure), LIBSVM with the Gaussian kernel, and a "
+        "kernel at each exponent l (the number in its dot), LIBSVM with the Gaussian kernel, and a "
         "linear machine. Lower and further to the left is better.",
         draw_table,
+    ),
+    FigureSpec(
+        "sparse-scaling",
+        "sparsity",
+        "The share of entries that the kernel matrix has at the printed sigma, by how the features "
+        "are scaled, and the printed share (ring). The thesis does not say how it scaled; the "
+        "dot inside the ring does.",
+        draw_scaling,
+    ),
+    FigureSpec(
+        "sparse-suited",
+        "density",
+        "Where a sparse kernel suits: its accuracy less that of the Gaussian kernel, in points, "
+        "against the share of the kernel matrix that is kept, on 2000 rows of each set (in "
+        "brackets its features), with the exponent of Askey's rule (left) and with l = 3 (middle); "
+        "the green band is within a point. Sets of few features get there while the matrix is "
+        "sparse, others never. Right: the share is known from a few rows before any run.",
+        draw_suited,
     ),
     FigureSpec(
         "sparse-slip",

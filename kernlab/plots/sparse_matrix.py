@@ -25,7 +25,7 @@ def draw_limits(table):
             style = "dotted" if column == "sparsity" else "solid"
             ax.plot(rows["alpha_sigma"], rows[column], color=colour, ls=style, label=label)
         ax.axvline(1 / 3, color=DARK, lw=0.8, ls="dashed", zorder=1)
-        ax.annotate("thesis ", (1 / 3, 1.18), fontsize=7.5, color=DARK, ha="right")
+        ax.annotate(r"  $\alpha = 1/(3\sigma)$", (1 / 3, 1.18), fontsize=7.5, color=DARK)
         ax.set(xscale="log", ylim=(-0.03, 1.25), title=name, xlabel=r"$\alpha\sigma$")
         label_lines(ax)
     axes[0, 0].set_ylabel("relative distance, and share of zeros")
@@ -59,9 +59,9 @@ def draw_trade_off(table):
     names = list(dict.fromkeys(table["dataset"]))
     figure, axes = new_figure(1, len(names), panel=(4.8, 3.4), sharey=True, squeeze=False)
     rules = {
-        "alpha_at_beta_1": (r"  $\beta$ = 1", "left"),
-        "alpha_of_thesis": (r"  $1/(3\sigma)$", "left"),
-        "alpha_of_quartile": ("first quartile  ", "right"),
+        "alpha_at_beta_1": r"$\beta$ = 1",
+        "alpha_of_thesis": r"$1/(3\sigma)$",
+        "alpha_of_quartile": "first quartile",
     }
     for ax, name in zip(axes.ravel(), names, strict=True):
         rows = table[table["dataset"] == name].sort_values("alpha")
@@ -69,33 +69,54 @@ def draw_trade_off(table):
         ax.plot(rows["alpha"], rows["sparsity"], color=BLUE, label="sparsity S")
         both = rows["similarity"] + rows["sparsity"]
         ax.plot(rows["alpha"], both / 2, color=DARK, ls="dotted", label="(A + S) / 2")
-        for height, (column, (text, side)) in enumerate(rules.items()):
-            alpha = rows[column].iloc[0]
+        found = sorted((rows[column].iloc[0], text) for column, text in rules.items())
+        for rank, (alpha, text) in enumerate(found):
+            # The smallest is named on its left, the others on their right, one above the other.
+            text, side = f"{text}: {alpha:.3g}", "left" if rank else "right"
             ax.axvline(alpha, color=QUIET, lw=0.8, ls="dashed", zorder=1)
-            ax.annotate(text, (alpha, 1.08 + 0.07 * height), fontsize=7.5, ha=side)
+            ax.annotate(
+                text, (alpha, 1.06 + 0.08 * rank), xytext=(5 if rank else -5, 0), ha=side,
+                textcoords="offset points", fontsize=7.5,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+            )  # fmt: skip
         ax.set(xscale="log", ylim=(-0.03, 1.3), title=name, xlabel=r"$\alpha$")
         label_lines(ax)
+    axes[0, 0].set_ylabel("similarity, and share of zeros")
     return figure
 
 
 def draw_fill(table):
-    """A matrix and its factor in each ordering: one pixel per block, darker where it is fuller."""
+    """A matrix and its factor in each ordering: one pixel per block, darker where it is fuller.
+
+    Four cases stand side by side, so that those of one matrix can be compared.
+    """
     cases = list(dict.fromkeys(zip(table["dataset"], table["method"], strict=True)))
-    figure, axes = new_figure(2, len(cases), panel=(2.2, 2.4), squeeze=False)
-    for column, (name, method) in enumerate(cases):
+    across = min(4, len(cases))
+    figure, axes = new_figure(2 * -(-len(cases) // across), across, panel=(2.5, 2.7), squeeze=False)
+    for ax in axes.ravel():
+        ax.set_axis_off()
+    for place, (name, method) in enumerate(cases):
         rows = table[(table["dataset"] == name) & (table["method"] == method)]
-        for ax, picture in zip(axes[:, column], ("matrix", "factor"), strict=True):
-            part = rows[rows["picture"] == picture]
-            side = int(part[["block_row", "block_column"]].max().max()) + 1
-            shares = np.zeros((side, side))
-            shares[part["block_row"].astype(int), part["block_column"].astype(int)] = part["share"]
-            _draw_blocks(ax, shares, picture)
-            entries = part["entries_of_factor" if picture == "factor" else "entries_of_matrix"]
-            ax.set_xlabel(f"{entries.iloc[0]:,.0f} entries", fontsize=7.5)
-        axes[0, column].set_title(f"{name}, {method}", fontsize=8.5)
-    axes[0, 0].set_ylabel("matrix")
-    axes[1, 0].set_ylabel("factor")
+        line, column = 2 * (place // across), place % across
+        for ax, picture in zip(axes[line : line + 2, column], ("matrix", "factor"), strict=True):
+            ax.set_axis_on()
+            _draw_picture(ax, rows, picture)
+            if column == 0:
+                ax.set_ylabel(picture)
+        axes[line, column].set_title(f"{name}, {method}", fontsize=9)
     return figure
+
+
+def _draw_picture(ax, rows, picture):
+    part = rows[rows["picture"] == picture]
+    side = int(part[["block_row", "block_column"]].max().max()) + 1
+    shares = np.zeros((side, side))
+    shares[part["block_row"].astype(int), part["block_column"].astype(int)] = part["share"]
+    _draw_blocks(ax, shares, picture)
+    entries = part["entries_of_factor" if picture == "factor" else "entries_of_matrix"].iloc[0]
+    n = part["n_train"].iloc[0]
+    share = f", {entries / n**2:.1%} of $n^2$"
+    ax.set_xlabel(f"{entries:,.0f} entries{share}", fontsize=7.5)
 
 
 def _draw_blocks(ax, shares, picture):

@@ -1,11 +1,17 @@
 """Figures of what the sparse kernel achieves: data, accuracy, time, and the slip in the listing."""
 
 import numpy as np
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    PercentFormatter,
+)
 
 from kernlab.plots.labels import label_lines
 from kernlab.plots.marks import plain_log_ticks, slope_guide
-from kernlab.plots.style import QUIET, method_colour, new_figure
+from kernlab.plots.style import method_colour, new_figure
 
 CLASSES = ("#0062B0", "#CC3311", "#B98800")
 PATHS = {"double loop": "#8C8C8C", "cholesky": "#CC3311", "newton": "#009E73"}
@@ -13,18 +19,20 @@ PATHS = {"double loop": "#8C8C8C", "cholesky": "#CC3311", "newton": "#009E73"}
 
 def draw_roll(table):
     """The roll in space, and unrolled, where the classes are stretches."""
-    figure, axes = new_figure(1, 2, panel=(4.4, 3.4))
+    figure, axes = new_figure(1, 2, panel=(4.4, 3.6), width_ratios=[1.15, 1])
+    place = axes[0].get_subplotspec()
     figure.delaxes(axes[0])
-    space = figure.add_subplot(1, 2, 1, projection="3d")
+    space = figure.add_subplot(place, projection="3d")
     for label, rows in table.groupby("label"):
         colour = CLASSES[int(label)]
         space.scatter(rows["x1"], rows["x3"], rows["x2"], s=4, color=colour, linewidths=0)
         axes[1].scatter(
             rows["t"], rows["x2"], s=5, color=colour, linewidths=0, label=f"class {label:.0f}"
         )
-    space.view_init(elev=58, azim=-80)
-    space.set_title("in space")
-    space.tick_params(labelsize=6)
+    space.view_init(elev=40, azim=-72)
+    space.set_box_aspect((1, 1, 0.7), zoom=1.15)
+    space.set_title("in space", loc="left")
+    space.tick_params(labelsize=6, pad=-2)
     axes[1].set(xlabel="along the roll", ylabel="height", title="unrolled")
     axes[1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), markerscale=2)
     return figure
@@ -44,7 +52,7 @@ def draw_against_sigma(table):
     sparse = table[table["method"] == "SparseCholeskySVC"].sort_values("sigma")
     colour = method_colour("SparseCholeskySVC")
     axes[0].plot(
-        sparse["sigma"], sparse["cv_accuracy"], color=colour, ls="dotted", label="sparse, training"
+        sparse["sigma"], sparse["cv_accuracy"], color=colour, ls="dotted", label="sparse, held out"
     )
     axes[1].plot(sparse["sigma"], sparse["sparsity"], color=colour, marker="o", ms=3.5, label="K")
     axes[1].plot(
@@ -54,7 +62,9 @@ def draw_against_sigma(table):
     axes[1].set(title="zeros in the kernel matrix and its factor")
     for ax in axes:
         ax.set(xscale="log", xlabel=r"$\sigma$")
-        plain_log_ticks(ax.xaxis)
+        widths = sorted(table["sigma"].unique())
+        ax.set_xticks(widths, [f"{width:g}" for width in widths])
+        ax.xaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         label_lines(ax)
     return figure
@@ -71,19 +81,19 @@ def draw_table(table):
     for ax, name in zip(axes.ravel(), names, strict=False):
         for method, rows in table[table["dataset"] == name].groupby("method", sort=False):
             errors = (1.0 - rows["test_accuracy"]).clip(lower=1e-4)
-            shown[method] = ax.scatter(
-                rows["fit_seconds"], errors, color=method_colour(method), s=30, zorder=3
-            )
+            colour = method_colour(method)
+            shown[method] = ax.scatter(rows["fit_seconds"], errors, color=colour, s=75, zorder=3)
             for row, error in zip(rows.itertuples(), errors, strict=True):
                 ax.annotate(
-                    f"{row.l:g}" if row.l else "", (row.fit_seconds, error), xytext=(4, 3),
-                    textcoords="offset points", fontsize=6.5, color=method_colour(method),
+                    f"{row.l:g}" if row.l else "", (row.fit_seconds, error), fontsize=6,
+                    color="white", ha="center", va="center_baseline", zorder=4,
                 )  # fmt: skip
         ax.set(xscale="log", yscale="log", title=name, xlabel="seconds to train")
         ax.margins(x=0.25)
-        for axis in (ax.xaxis, ax.yaxis):
-            plain_log_ticks(axis)
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+        plain_log_ticks(ax.xaxis)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
     for ax in axes[:, 0]:
         ax.set_ylabel("test error")
     axes[0, -1].legend(shown.values(), shown, loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -112,7 +122,7 @@ def draw_slip(table):
         ylim=(len(runs) - 0.4, -0.6),
         xlabel="test accuracy",
     )
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.grid(axis="y", visible=False)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
@@ -135,9 +145,12 @@ def draw_cost(table):
                     label=method,
                 )  # fmt: skip
         ax.set(xscale="log", yscale="log", title=title, xlabel="rows n")
-        plain_log_ticks(ax.xaxis)
-        slope_guide(ax, 1)
+        sizes = sorted(table["rows"].unique())
+        ax.set_xticks(sizes, [f"{size / 1000:g}k" for size in sizes])
+        ax.xaxis.set_minor_locator(NullLocator())
     for ax in axes:  # once all have their common limits
+        slope_guide(ax, 1)
+    for ax in axes:
         label_lines(ax)
     axes[0].set_ylabel("seconds")
     return figure
@@ -161,6 +174,7 @@ def draw_shattering(table):
 def _draw_labelling(ax, rows):
     ax.set_axis_on()
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], aspect="equal")
+    ax.spines[:].set(visible=True, color="#BBBBBB", linewidth=0.8)
     ax.grid(False)
     for label, colour in ((-1, "#0062B0"), (1, "#CC3311")):
         side = rows[rows["label"] == label]
@@ -175,4 +189,4 @@ def _draw_labelling(ax, rows):
         ax.plot(*np.array([foot - 5 * along, foot + 5 * along]).T, color="#222222", lw=1.0)
     else:
         ax.set_facecolor("#f2e3e0")
-        ax.text(0.5, 0.5, "no line", ha="center", va="center", fontsize=7, color=QUIET)
+        ax.text(0.04, 0.96, "no line", ha="left", va="top", fontsize=7, color="#7A1F0F")

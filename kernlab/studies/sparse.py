@@ -8,7 +8,9 @@ from kernlab.studies import (
     sparse_accuracy,
     sparse_cost,
     sparse_matrix,
+    sparse_scaling,
     sparse_shatter,
+    sparse_suited,
     sparse_table,
 )
 from kernlab.studies.base import Point, Study
@@ -70,6 +72,8 @@ STUDIES = (
     *sparse_matrix.STUDIES,
     *sparse_accuracy.STUDIES,
     *sparse_table.STUDIES,
+    *sparse_scaling.STUDIES,
+    *sparse_suited.STUDIES,
     *sparse_cost.STUDIES,
     *sparse_shatter.STUDIES,
     Study(

@@ -38,7 +38,7 @@ def _rows_of(point):
     data = load_dataset(point.dataset, paper="sparse")
     X = data.X_train[:DENSE_ROWS]
     X = X.toarray() if sp.issparse(X) else X
-    return X, radius_by_quantile(X, 0.95) / 3.0
+    return X, radius_by_quantile(X, 0.95, 0) / 3.0
 
 
 def _sets(profile):
@@ -195,21 +195,20 @@ def _trade_off_measured(table):
 PICTURE = 40  # blocks along a side of a picture
 ARROWHEAD = 40
 FILL_ROWS = {"quick": 1500, "standard": 6000, "paper": 6000}
+REAL_SPARSITY = 0.97  # about that of the Swiss roll here
 ORDERINGS = ("natural", "amd", "metis", "nesdis")
 
 
 def _fill_grid(profile):
-    points = [Point.make("arrowhead", o, rows=ARROWHEAD) for o in ("natural", "amd")]
+    points = [Point.make("arrowhead", order, rows=ARROWHEAD) for order in ("natural", "amd")]
+    real = "pendigits" if profile == "quick" else "svmguide1"
+    points += [Point.make(real, order, rows=FILL_ROWS["quick"]) for order in ("natural", "amd")]
     return points + [Point.make("swiss-roll", o, rows=FILL_ROWS[profile]) for o in ORDERINGS]
 
 
 def _fill(point, seed):
     """The pattern of a matrix and of its factor in one ordering, as coarse pictures."""
-    if point.dataset == "arrowhead":
-        matrix = generators.arrowhead_matrix(point["rows"]).tocsr()
-    else:
-        sigma = 0.06 * np.sqrt(1500 / point["rows"])  # as many near rows at any size
-        matrix = CompactKernel(gamma=gamma_from_sigma(sigma)).fit(roll(point["rows"])[0]).matrix_
+    matrix = _matrix_to_factor(point)
     began = time.perf_counter()
     try:
         analysis = Analysis(matrix, ordering=point.method)
@@ -231,6 +230,18 @@ def _fill(point, seed):
         for name, picture in pictures.items()
         for i, j, share in _blocks(picture)
     ]
+
+
+def _matrix_to_factor(point):
+    if point.dataset == "arrowhead":
+        return generators.arrowhead_matrix(point["rows"]).tocsr()
+    if point.dataset == "swiss-roll":
+        X = roll(point["rows"])[0]
+        sigma = 0.06 * np.sqrt(1500 / point["rows"])  # as many near rows at any size
+    else:
+        X = load_dataset(point.dataset, paper="sparse").X_train[: point["rows"]]
+        sigma = radius_by_quantile(X, REAL_SPARSITY, 0) / 3.0
+    return CompactKernel(gamma=gamma_from_sigma(sigma)).fit(X).matrix_
 
 
 def _blocks(matrix):
