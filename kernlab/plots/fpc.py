@@ -11,6 +11,8 @@ RIDGE = (
     "that FPC's iteration would reach in the end."
 )
 
+MARKS = " Dots: measured here; short strokes of the same colour: the paper's means."
+
 FIGURES = [
     FigureSpec(
         "fpc-p1",
@@ -33,15 +35,17 @@ FIGURES = [
         "fpc-thm12",
         "convergence",
         "Theorems 1 and 2 in numbers, on the toy with degree 9. Left: the squared H-norm of ADMM's "
-        "steps never grows, falls below the usual tolerance (dashed) after a few steps and then "
-        "rests. Right: the loss above its minimum falls slowly; an interior point method arrives.",
+        "steps never grows; with β = 1 it falls below the usual tolerance (dashed) after 3 steps, "
+        "where FPC stops (large dots), and then rests for a hundred. Right: the loss above its "
+        "minimum has hardly moved by then; an interior point method arrives.",
         fpc_theory.draw_convergence,
     ),
     FigureSpec(
         "fpc-thm3",
         "rates",
         "Theorem 3 in numbers: excess error on the toy against the number of rows, with the degree "
-        "that the theorem prescribes for two degrees of smoothness; dashed, its rate. " + RIDGE,
+        "that the theorem prescribes for two degrees of smoothness; dashed, its rate. Means over "
+        "repeats, shaded from 20 to 80 %. " + RIDGE,
         fpc_theory.draw_rates,
     ),
     FigureSpec(
@@ -63,19 +67,24 @@ FIGURES = [
         "fpc-f6",
         "tolerance",
         "Figure 6 of the paper: errors and iterations of FPC against the tolerance 10^-gamma. Past "
-        "the recommended 5e-4 (dashed) iterations multiply and errors hardly move. " + RIDGE,
+        "the recommended 5e-4 (dashed) iterations multiply and errors hardly move. Means over "
+        "repeats, shaded from 20 to 80 %. " + RIDGE,
         fpc_simulations.draw_tolerance,
     ),
     FigureSpec(
         "fpc-f7",
         "alpha",
-        "Figure 7 of the paper: errors of FPC against the proximal parameter alpha. " + RIDGE,
+        "Figure 7 of the paper: errors of FPC against the proximal parameter alpha, and of ridge "
+        "regression with the penalty alpha. The hinge optimum does not depend on it. Means over "
+        "repeats, shaded from 20 to 80 %.",
         partial(fpc_simulations.draw_parameter, name="alpha", symbol=r"$\alpha$"),
     ),
     FigureSpec(
         "fpc-f8",
         "beta",
-        "Figure 8 of the paper: errors of FPC against the Lagrangian parameter beta. " + RIDGE,
+        "Figure 8 of the paper: errors of FPC against the Lagrangian parameter beta, and of ridge "
+        "regression with the penalty 1/beta. The hinge optimum does not depend on it. Means over "
+        "repeats, shaded from 20 to 80 %.",
         partial(fpc_simulations.draw_parameter, name="beta", symbol=r"$\beta$"),
     ),
     FigureSpec(
@@ -89,64 +98,70 @@ FIGURES = [
         "fpc-f10",
         "schemes",
         "Figure 10 of the paper: test error of FPC at the best degree against the number of rows, "
-        "for centres drawn uniformly, taken as the first rows, or drawn from the rows.",
+        "for centres drawn uniformly, taken as the first rows, or drawn from the rows. Means over "
+        "repeats, shaded from 20 to 80 %.",
         fpc_simulations.draw_schemes,
     ),
     FigureSpec(
         "fpc-f11",
         "boundaries",
         "Figure 11 of the paper: what is learnt (coloured) under three kinds of label noise, "
-        "beside the Bayes curve (black), with the test error. Above FPC, below the hinge optimum.",
+        "beside the Bayes curve (black), with the test error; wrong labels lie between the dotted "
+        "lines, everywhere, or beyond them. Above FPC, on the broad grey boundary of ridge "
+        "regression; below the hinge optimum.",
         fpc_simulations.draw_boundaries,
     ),
     FigureSpec(
         "fpc-f12",
         "noise",
-        "Figure 12 of the paper: test error (dots) and training error (dotted) against the share "
-        "of wrong labels, by kind of noise. " + RIDGE,
+        "Figure 12 of the paper: test error (above) and training error (below) against the share "
+        "of wrong labels, by kind of noise and width of its region; where the training error is "
+        "that share it lies on the thin line. " + RIDGE,
         fpc_simulations.draw_noise,
     ),
     FigureSpec(
         "fpc-t2",
         "accuracy",
-        "Table II measured: test accuracy, means over repeats. " + RIDGE,
+        "Table II: test accuracy, means over repeats." + MARKS + " " + RIDGE,
         fpc_tables.draw_accuracy,
     ),
     FigureSpec(
         "fpc-t3",
         "seconds",
-        "Table III measured: seconds of one training at the parameters that the validation rows "
-        "chose, on a logarithmic axis.",
+        "Table III: seconds of one training at the parameters that the validation rows chose, on a "
+        "logarithmic axis." + MARKS,
         fpc_tables.draw_training,
     ),
     FigureSpec(
         "fpc-t4",
         "seconds",
-        "Table IV measured: seconds to predict all test rows, on a logarithmic axis.",
+        "Table IV: seconds to predict all test rows, on a logarithmic axis. Where the paper prints "
+        "0 there is no stroke." + MARKS,
         fpc_tables.draw_testing,
     ),
     FigureSpec(
         "fpc-t4",
         "sparsity",
-        "Table IV measured: support vectors, trees or centres that a prediction depends on.",
+        "Table IV: support vectors, trees or centres that a prediction depends on." + MARKS,
         fpc_tables.draw_sparsity,
     ),
     *(
         FigureSpec(
             study,
             "cost",
-            f"{table} measured: seconds and memory of five steps of FPC on generated rows, with as "
-            "many centres as the polynomials have dimensions, and with the paper's number; and, "
-            "where labelled rows are at hand, test accuracy. " + RIDGE,
-            fpc_tables.draw_massive,
+            f"{table}: seconds and memory of five steps of FPC on generated rows, with as many "
+            "centres as the polynomials have dimensions, and with the paper's number; and, where "
+            "labelled rows are at hand, test accuracy beside the paper's on the whole file "
+            "(dashed). " + RIDGE,
+            partial(fpc_tables.draw_massive, study=study),
         )
         for study, table in (("fpc-t5", "Table V"), ("fpc-t6", "Table VI"))
     ),
     FigureSpec(
         "fpc-t7",
         "accuracy",
-        "Table VII measured: test accuracy on images by their features, means over repeats.",
-        fpc_tables.draw_accuracy,
+        "Table VII: test accuracy on images by their features, means over repeats." + MARKS,
+        fpc_tables.draw_images,
     ),
     FigureSpec(
         "bench-fpc",

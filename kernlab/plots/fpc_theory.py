@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from kernlab.plots.fpc_axes import log_numbers, log_percent, look, mean_band, ridge_below
 from kernlab.plots.labels import label_lines
-from kernlab.plots.marks import band, slope_guide
+from kernlab.plots.marks import band, plain_log_ticks, slope_guide
 from kernlab.plots.style import QUIET, method_colour, new_figure
 
 EXACT, DOUBLE = "#222222", "#CC3311"
+TOLERANCE = 5e-4  # that FPC stops at
 
 
 def draw_ranks(table):
@@ -59,19 +61,29 @@ def draw_duality(table):
 def draw_convergence(table):
     """Left, the squared H-norm of each step; right, how far the objective is from its minimum."""
     figure, (left, right) = new_figure(1, 2, panel=(4.6, 3.3))
-    for (method, variant), rows in table.groupby(["method", "variant"], sort=False):
-        colour = method_colour(method) if method != "FPC" else None
-        label = variant if method == "FPC" else "interior point"
-        steps = rows[rows["step"] > 0]
+    steps = table[table["step"] > 0]
+    for (method, variant), rows in steps.groupby(["method", "variant"], sort=False):
+        if method != "FPC":
+            colour, label = method_colour(method), "interior point"
+        else:
+            colour, label = None, variant.replace("beta", "β").replace("alpha", "α")
+            left.plot(rows["step"], rows["change"], label=label)
+        excess = rows["excess"].clip(lower=1e-9)
+        (line,) = right.plot(rows["step"], excess, color=colour, label=label)
+        stop = rows[rows["change"] < TOLERANCE].head(1)
         if method == "FPC":
-            left.plot(steps["step"], steps["change"], label=label)
-        excess = steps["excess"].clip(lower=1e-9)
-        right.plot(steps["step"], excess, label=label, **({"color": colour} if colour else {}))
-    left.axhline(5e-4, color=QUIET, lw=0.9, ls=(0, (4, 3)))
-    left.annotate("tolerance 5e-4", (8.0, 7e-4), fontsize=7.5, color=QUIET)
+            stops = {"color": line.get_color(), "marker": "o", "ms": 7, "mec": "white"}
+            left.plot(stop["step"], stop["change"], **stops)
+            right.plot(stop["step"], stop["excess"], **stops)
+    left.axhline(TOLERANCE, color=QUIET, lw=0.9, ls=(0, (4, 3)))
+    left.annotate(
+        "tolerance 5e-4 ", (1.0, TOLERANCE), xycoords=("axes fraction", "data"), fontsize=7.5,
+        color=QUIET, ha="right", va="bottom",
+    )  # fmt: skip
     left.set(title="Squared H-norm of a step", xscale="log", yscale="log", xlabel="step k")
     right.set(title="Loss above its minimum", xscale="log", yscale="log", xlabel="step k")
     for ax in (left, right):
+        plain_log_ticks(ax.xaxis)
         label_lines(ax)
     return figure
 
@@ -82,20 +94,15 @@ def draw_rates(table):
     figure, axes = new_figure(1, len(variants), panel=(4.2, 3.3), sharey=True, squeeze=False)
     for ax, variant in zip(axes.ravel(), variants, strict=True):
         part = table[table["variant"] == variant]
-        for method, rows in part.groupby("method", sort=False):
-            band(
-                ax,
-                rows,
-                "rows",
-                "excess_error",
-                label=method,
-                colour=method_colour(method),
-                marker="o",
-            )
+        for method, rows in ridge_below(part):
+            marker = {} if method == "ridge" else {"marker": "o", "ms": 4}
+            mean_band(ax, rows, "rows", "excess_error", label=method, **look(method, **marker))
         ax.set(xscale="log", yscale="log", xlabel="training rows m", title=variant.capitalize())
         rate = part.groupby("rows")["rate"].first()
-        start = part[part["method"] == "FPC"].groupby("rows")["excess_error"].median().iloc[0]
+        start = part[part["method"] == "FPC"].groupby("rows")["excess_error"].mean().iloc[0]
         ax.plot(rate.index, rate / rate.iloc[0] * start, color=QUIET, ls=(0, (4, 3)), label="rate")
+        log_percent(ax.yaxis)
+        plain_log_ticks(ax.xaxis)
     axes[0, 0].set_ylabel("excess error")
     for ax in axes.ravel():
         label_lines(ax)
@@ -112,4 +119,6 @@ def draw_shrinking_margin(table):
     right.set(title="Rows within 0.02 of the curve", xscale="log", yscale="log")
     right.set(xlabel="training rows")
     slope_guide(right, 1.0)
+    for axis in (left.xaxis, left.yaxis, right.xaxis, right.yaxis):
+        log_numbers(axis)
     return figure

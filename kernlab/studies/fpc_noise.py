@@ -5,7 +5,7 @@ import numpy as np
 from kernlab.datasets import generators
 from kernlab.studies.base import Point, Tolerance
 from kernlab.studies.fpc_simulations import REPEATS, as_frame, simulation
-from kernlab.studies.fpc_toy import described, errors, fit, toy
+from kernlab.studies.fpc_toy import MACHINES, described, errors, fit, toy
 
 NOISES = {
     "near the curve": {"where": "near", "width": 0.1, "noise": 0.5},
@@ -16,11 +16,7 @@ GRID = np.linspace(0.0, 1.0, 61)
 
 
 def _boundary_grid(profile):
-    return [
-        Point.make("fpc-toy", method, kind)
-        for kind in NOISES
-        for method in ("FPC", "hinge optimum")
-    ]
+    return [Point.make("fpc-toy", method, kind) for kind in NOISES for method in MACHINES]
 
 
 def _measure_boundary(point, seed):
@@ -75,7 +71,7 @@ RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4)
 def _noise_grid(profile):
     return [
         Point.make("fpc-toy", method, kind, repeat, width=width)
-        for method in ("FPC", "ridge", "hinge optimum")
+        for method in MACHINES
         for kind, widths in WIDTHS.items()
         for width in widths
         for repeat in range(REPEATS[profile])

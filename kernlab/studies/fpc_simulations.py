@@ -109,13 +109,14 @@ def _tolerance_measured(table):
 
 # ------------------------------------------------------------------ Figures 7 and 8
 def _measure_parameter(name, values, point, seed):
+    """FPC, and ridge regression with the same parameters, which is FPC's first step."""
     X, y, X_test, y_test = toy(1000, point.repeat)
-    if point.method != "FPC":
+    if point.method == "hinge optimum":
         machine = fit(point.method, X, y)
         return [described(machine, X) | errors(machine, X, y, X_test, y_test)]
-    rows = []
+    rows, steps = [], {"FPC": 20_000, "ridge": 1}[point.method]
     for value in values:
-        machine = fit("FPC", X, y, max_iter=20_000, **{name: value})
+        machine = fit(point.method, X, y, max_iter=steps, **{name: value})
         rows.append({name: value} | described(machine, X) | errors(machine, X, y, X_test, y_test))
     return rows
 

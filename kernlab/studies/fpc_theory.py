@@ -9,7 +9,7 @@ from kernlab.datasets import generators
 from kernlab.solvers import solve_hinge_admm
 from kernlab.studies.base import Point, Study
 from kernlab.studies.fpc_propositions import primal_value
-from kernlab.studies.fpc_toy import course_of, described, errors, features_of, fit, toy
+from kernlab.studies.fpc_toy import MACHINES, course_of, described, errors, features_of, fit, toy
 
 # -------------------------------------------------------------------- Theorems 1 and 2
 COURSES = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
@@ -70,7 +70,7 @@ def _rate_grid(profile):
         Point.make("fpc-toy", method, f"smoothness {alpha:g}", repeat, rows=m, smoothness=alpha)
         for alpha in SMOOTHNESS
         for m in ROWS.get(profile, ROWS["standard"])
-        for method in ("FPC", "hinge optimum")
+        for method in MACHINES
         for repeat in range({"quick": 3, "standard": 10}.get(profile, 50))
     ]
 

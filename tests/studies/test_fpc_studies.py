@@ -143,8 +143,9 @@ def test_parameters_hardly_matter_near_one(name, column):
     near = means[(means.index > 0.09) & (means.index < 1.1)]
     assert near.max() - near.min() < 0.02
     usual = table[(table["method"] == "FPC") & np.isclose(table[column].astype(float), 1.0)]
-    ridge = table[table["method"] == "ridge"]
+    ridge = table[(table["method"] == "ridge") & np.isclose(table[column].astype(float), 1.0)]
     np.testing.assert_allclose(usual["test_error"], ridge["test_error"], atol=0.004)
+    assert (table[table["method"] == "ridge"]["n_iter"] == 1).all()
 
 
 def test_degrees_underfit_and_regularised_machines_are_tuned():
