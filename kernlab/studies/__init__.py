@@ -4,7 +4,17 @@ A study module lists its studies in a tuple STUDIES; its name in the list below 
 takes for the command line, the tests, the figures and the report to know them.
 """
 
-from kernlab.studies import bench, bench_fpc, bench_nystrom, fpc, hss, lasn, llsvm, sparse
+from kernlab.studies import (
+    bench,
+    bench_fpc,
+    bench_nystrom,
+    bench_sparse,
+    fpc,
+    hss,
+    lasn,
+    llsvm,
+    sparse,
+)
 from kernlab.studies.base import NotRun, Point, Study, StudyError, Tolerance, UnknownStudy
 from kernlab.studies.engine import Outcome, StudyWarning, execute, results, run_study
 from kernlab.studies.profiles import PROFILES, Profile, get_profile
@@ -13,7 +23,7 @@ from kernlab.studies.seeds import derive_seed, point_seed, split_seed
 from kernlab.studies.store import NoResults, tables_dir
 
 # One line per module of studies.
-_MODULES = (llsvm, lasn, sparse, hss, fpc, bench, bench_nystrom, bench_fpc)
+_MODULES = (llsvm, lasn, sparse, hss, fpc, bench, bench_nystrom, bench_fpc, bench_sparse)
 
 STUDIES = collect(_MODULES)
 

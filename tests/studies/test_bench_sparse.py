@@ -1,0 +1,113 @@
+"""The sparse kernel's benchmark: what is compared, what it says of it, and the hard limit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernlab.studies import STUDIES, bench_sparse
+from kernlab.studies.bench_sparse import CHOLESKY, EXACT, NEWTON, comparison
+from kernlab.studies.limited import LimitedCallError, call_limited
+from kernlab.studies.measuring import measure_point
+
+STUDY = STUDIES["bench-sparse"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = []
+    for point in STUDY.grid("quick"):
+        record = measure_point(STUDY.measure, point, 1, 1)
+        assert record["status"] == "ok", record["message"]
+        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
+        about |= {"status": "ok", "threads": record["threads"], **point.parameters}
+        rows += [about | row for row in record["rows"]]
+    return pd.DataFrame(rows)
+
+
+def test_all_methods_learn_the_roll_and_both_paths_reach_one_optimum(table):
+    rows = table[table["variant"] == "3,000"].set_index("method")
+    assert list(rows.index) == [NEWTON, CHOLESKY, EXACT]
+    assert rows["test_accuracy"].min() > 0.95
+    assert np.ptp(rows["test_accuracy"]) < 0.02
+    assert rows.loc[NEWTON, "objective"] == pytest.approx(rows.loc[CHOLESKY, "objective"], rel=1e-4)
+    assert rows.loc[NEWTON, "kkt_residual"] <= 1e-4
+    assert rows.loc[CHOLESKY, "entries_of_factor"] > 3000 * rows.loc[CHOLESKY, "near_rows"] / 2
+    assert 0 < rows.loc[NEWTON, "child_peak_bytes"] < rows.loc[NEWTON, "limit_bytes"] == 3e9
+    assert STUDY.key_figures(table)["3,000, LIBSVM"].startswith("test accuracy 9")
+
+
+def test_near_rows_are_held_as_rows_grow(table):
+    scaling = table[table["variant"] == "scaling"].sort_values("rows")
+    assert list(scaling["rows"]) == list(bench_sparse.SIZES["quick"])
+    assert scaling["near_rows"].between(30, 60).all()
+
+
+def test_every_line_that_is_asked_for_has_its_points():
+    points = STUDY.grid("standard")
+    for name, method, other, *_ in bench_sparse.ASKED:
+        found = {point.method for point in points if point.variant == name}
+        assert {method, other} - {None} <= found
+    for name in bench_sparse.REAL:
+        curve = [point for point in points if point.dataset == name]
+        assert {point["share"] for point in curve} == set(bench_sparse.SHARES)
+        assert {point.method for point in curve} == {NEWTON, EXACT}
+    assert {point["rows"] for point in points if point.variant == "scaling"} >= {10**5, 10**6}
+    predicted = [STUDY.predict_seconds(point) or 0.0 for point in points]
+    assert 0.0 < max(predicted) < 300.0
+
+
+def test_the_comparison_sets_medians_beside_what_is_asked():
+    def row(method, variant, seconds, **more):
+        return {
+            **{"dataset": "swiss-roll", "method": method, "variant": variant, "status": "ok"},
+            **{"fit_seconds": seconds, "assemble_seconds": seconds / 4, "threads": 2},
+            **{"test_accuracy": 0.99, "gap": 1e-9, "sigma": 0.5, "n_train": 30_000},
+            **more,
+        }
+
+    rows = [row(NEWTON, "30,000", s) for s in (1.0, 2.0, 9.0)]
+    rows += [row(EXACT, "30,000", 100.0), row(CHOLESKY, "30,000", 10.0, status="failed")]
+    rows += [row(NEWTON, "225,000 in [0, 1]", 8.0)]
+    rows += [row(NEWTON, "scaling", n / 1e5, rows=n, n_train=n) for n in (10**5, 10**6)]
+    rows += [
+        row(method, "curve", seconds, dataset="cod-rna", share=share)
+        for share in (0.5, 1.0)
+        for method, seconds in ((NEWTON, 1.0), (EXACT, 7.0 * share))
+    ]
+    lines = comparison(pd.DataFrame(rows)).set_index("work")
+    assert lines.loc["30,000", "ratio"] == 50.0
+    assert lines.loc["30,000", "seconds"] == 2.0
+    assert lines.loc["225,000 in [0, 1], assembly", "seconds"] == 2.0
+    assert np.isnan(lines.loc["225,000 in [0, 1]", "ratio"])
+    assert lines.loc["cod-rna, sigma = 0.5", "ratio"] == 7.0
+    exponent = lines.loc["n from 100,000 to 1,000,000, exponent of seconds", "ratio"]
+    assert exponent == pytest.approx(1.0)
+    assert len(lines) == 5
+
+
+def sized(n_bytes):
+    print("among the answer")
+    return int(np.ones(n_bytes // 8).sum())
+
+
+def test_a_hard_limit_holds():
+    result, held = call_limited(sized, (4 * 10**8,), 3e9)
+    assert result == 5 * 10**7
+    assert 4e8 < held < 3e9
+    with pytest.raises(LimitedCallError, match=r"sized failed under a hard limit.*Unable to all"):
+        call_limited(sized, (4 * 10**9,), 3e9)
+
+
+def test_sigma_is_chosen_on_training_rows_alone(monkeypatch, real_data):
+    """With the test rows replaced by nonsense the same width is chosen."""
+    load, seen = bench_sparse.load_dataset, []
+
+    def without_test_rows(name, **how):
+        data = load("svmguide1", paper="sparse")
+        seen.append(name)
+        return type("Training", (), {"X_train": data.X_train, "y_train": data.y_train})
+
+    monkeypatch.setattr(bench_sparse, "load_dataset", without_test_rows)
+    sigma = bench_sparse.chosen_sigma.__wrapped__("any")
+    assert seen == ["any"]
+    assert 0.1 < sigma < 16.0
