@@ -67,11 +67,16 @@ class Monomials:
         occurs = self.exponents > 0
         return np.where(occurs.any(axis=1), occurs.argmax(axis=1), self.n_variables)
 
-    def of_full_degree(self, variable):
-        """The products of degree s whose last variable is this one, as a slice."""
-        d, s = self.n_variables, self.degree
-        below = space_dimension(d, s - 1)
-        return slice(below + math.comb(variable + s - 1, s), below + math.comb(variable + s, s))
+    def of_full_degree_from(self, variable):
+        """Places of the products of degree s whose first variable is this one."""
+        full = np.arange(space_dimension(self.n_variables, self.degree - 1), len(self))
+        return full[self.first[full] == variable]
+
+    def up_to_variable(self, variable):
+        """The products whose last variable is at most this one: a slice for each degree 0 ... s."""
+        starts = [0, *(space_dimension(self.n_variables, k) for k in range(self.degree))]
+        counts = [math.comb(variable + k, k) for k in range(self.degree + 1)]
+        return [slice(a, a + count) for a, count in zip(starts, counts, strict=True)]
 
 
 def binomials(n_variables, degree):

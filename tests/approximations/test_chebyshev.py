@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
 from kernlab.approximations.chebyshev import ChebyshevBasis
-from kernlab.approximations.moments import MomentGram, fewer_operations
+from kernlab.approximations.moments import MomentGram, _cuts, fewer_operations
 from kernlab.approximations.monomials import Monomials, binomials, place_of, space_dimension
 
 SHAPES = [(1, 1), (1, 6), (2, 9), (3, 4), (5, 2), (7, 1), (4, 3)]
@@ -75,6 +75,29 @@ def test_moments_give_the_gram_matrix(d, s, weighted):
     first.merge(second)
     expected = (features * (1.0 if weights is None else weights)) @ features.T
     np.testing.assert_allclose(first.matrix(), expected, atol=1e-12 * np.abs(expected).max())
+
+
+def test_cuts_hold_every_product_once_and_few_needless_ones():
+    """Each moment is one product of a rest and a factor that begins where the rest ends."""
+    for d, s in ((1, 3), (4, 2), (28, 2), (8, 5)):
+        monomials = Monomials.up_to(d, s)
+        cuts, needed = _cuts(monomials), 0
+        rows = np.concatenate([cut.rows for cut in cuts])
+        np.testing.assert_array_equal(np.sort(rows), np.arange(len(monomials))[-len(rows) :])
+        assert len(rows) == space_dimension(d, s) - space_dimension(d, s - 1)
+        for cut in cuts:
+            fits = monomials.last[cut.columns] <= monomials.first[cut.rows][:, None]
+            needed += np.count_nonzero(fits)
+            assert fits.size <= 1.3 * np.count_nonzero(fits) + 1e-9
+        assert needed == space_dimension(d, 2 * s) - space_dimension(d, s - 1)
+
+
+def test_moments_are_used_where_they_are_faster():
+    """HIGGS and SUSY as in the paper's tables, and small bases where products are cheap."""
+    assert fewer_operations(28, 2)
+    assert fewer_operations(8, 5)
+    assert not fewer_operations(4, 2)
+    assert not fewer_operations(9, 1)
 
 
 @pytest.mark.parametrize("degree", [10, 20])
