@@ -19,6 +19,8 @@ REPEATS = {"quick": 2, "standard": 5, "paper": 10}
 ACCURACY = Tolerance(absolute=1.0, better="higher")
 SECONDS = Tolerance(relative=0.5, better="lower")
 C = 10.0
+# The paper clusters the first 20,000 rows. skin_nonskin is sorted: there it is worth two points.
+FIRST_ROWS = {"candidates": "first"}
 
 
 def landmarks_per_set():
@@ -50,7 +52,9 @@ def _measure_solver(point, seed):
     """One linear solver on the features that all three are given; only solving is timed."""
     data = load_dataset(point.dataset, paper="lasn")
     k = min(point["n_landmarks"], data.X_train.shape[0])
-    nystrom = Nystrom(gamma="variance", n_landmarks=k, random_state=point.repeat)
+    nystrom = Nystrom(
+        gamma="variance", n_landmarks=k, landmark_params=FIRST_ROWS, random_state=point.repeat
+    )
     features, y = nystrom.fit_transform(data.X_train), signs(data, data.y_train)
     solver = get_solver(SOLVERS[point.method])
     problem = {"C": C, "loss": "squared_hinge", "intercept": "penalised"}
@@ -124,7 +128,7 @@ def _measure_comparison(point, seed):
         k = min(point["n_landmarks"], data.X_train.shape[0])
         model = LASN(n_landmarks=min(10, k), C=C, random_state=seed)
         warm_up(model, data)
-        model.set_params(n_landmarks=k)
+        model.set_params(n_landmarks=k, landmark_params=FIRST_ROWS if split == "printed" else None)
     else:
         model = LibSVM(
             C=C, loss="squared_hinge", gamma=LIBSVM_GAMMAS[gamma], max_memory=LIBSVM_MEMORY
