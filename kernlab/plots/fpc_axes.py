@@ -46,7 +46,8 @@ def say_percent(share, _=None):
 
 
 def log_numbers(axis, say="{:g}".format):
-    """A logarithmic axis with 1, 2, 5, 10, 20, ... written out."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    """A logarithmic axis, its data drawn, with 1, 2, 5, 10, ... written out; far apart 1, 10."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: say(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -5,7 +5,7 @@ import numpy as np
 from kernlab.memory import format_bytes
 from kernlab.plots.fpc_axes import log_numbers, say_percent
 from kernlab.plots.labels import label_lines
-from kernlab.plots.marks import plain_log_ticks
+from kernlab.plots.marks import plain_log_ticks, slope_guide
 from kernlab.plots.style import QUIET, method_colour, new_figure
 from kernlab.published import published
 
@@ -143,17 +143,31 @@ def _centres(row):
 def draw_bench(table):
     """Left, seconds on MAGIC; right, seconds against the number of rows."""
     figure, (left, right) = new_figure(1, 2, panel=(4.6, 3.0))
-    magic = table[table["dataset"] == "magic"].groupby("method", sort=False)["fit_seconds"].median()
-    left.barh(magic.index, magic, color=[method_colour(name) for name in magic.index], height=0.6)
+    magic = table[table["dataset"] == "magic"].groupby("method", sort=False)
+    seconds, accuracies = magic["fit_seconds"].median(), magic["test_accuracy"].mean()
+    heights = range(len(seconds))
+    left.scatter(seconds, heights, s=44, color=[method_colour(name) for name in seconds.index])
+    for height, name in enumerate(seconds.index):
+        text = f"{seconds[name]:.2g} s, {100 * accuracies[name]:.1f} %"
+        left.annotate(
+            text, (seconds[name], height), xytext=(0, 7), textcoords="offset points",
+            fontsize=7.5, ha="center",
+        )  # fmt: skip
+    left.set(yticks=heights, yticklabels=seconds.index, ylim=(len(seconds) - 0.6, -0.7))
     left.set(xscale="log", xlabel="seconds to train", title="MAGIC, 9,510 rows")
-    left.invert_yaxis()
-    for (variant, columns), rows in table[table["dataset"] == "generated"].groupby(
-        ["variant", "columns"], sort=False
-    ):
-        rows = rows.sort_values("rows")
-        label = f"{variant}, {columns:.0f} features"
-        right.plot(rows["rows"], rows["fit_seconds"], marker="o", label=label)
+    left.grid(axis="y", visible=False)
+    left.margins(x=0.2)
+    made = table[table["dataset"] == "generated"]
+    for (columns, centres), rows in made.groupby(["columns", "centres"], sort=False):
+        medians = rows.groupby("rows")["fit_seconds"].median()
+        label = f"{columns:.0f} features, {centres:.0f} centres"
+        right.plot(medians.index, medians, marker="o", label=label)
     right.set(xscale="log", yscale="log", xlabel="training rows", title="Generated rows")
+    right.set_ylabel("seconds")
+    if len(made):
+        slope_guide(right, 1.0)
     plain_log_ticks(right.xaxis)
+    for axis in (left.xaxis, right.yaxis):
+        log_numbers(axis)
     label_lines(right)
     return figure
