@@ -32,7 +32,8 @@ class Explorer:
     Parameters
     ----------
     draw : callable
-        Control values by name -> (Figure, caption in HTML). It keeps no state.
+        Control values by name -> (Figure or PNG, caption in HTML). What it draws depends on the
+        values alone.
     controls : mapping
         Name -> widget with a `value`.
     text : str
@@ -74,12 +75,12 @@ class Explorer:
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                figure, caption = self.draw(**self.values)
+                picture, caption = self.draw(**self.values)
         except (ValueError, MemoryError) as error:
             self._caption.value = f"<b>Not drawn:</b> {html.escape(str(error))}"
             return
         notes = dict.fromkeys(html.escape(str(warning.message)) for warning in caught)
-        self._image.value = figure_png(figure)
+        self._image.value = picture if isinstance(picture, bytes) else figure_png(picture)
         self._caption.value = "<br>".join([caption, *notes])
         self.seconds = time.perf_counter() - began
 
