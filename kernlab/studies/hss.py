@@ -1,6 +1,6 @@
 """Studies of the ADMM-HSS paper (Cipolla and Gondzio 2021)."""
 
-from kernlab.studies import hss_matrix
+from kernlab.studies import hss_bound, hss_matrix
 from kernlab.studies.base import Tolerance
 from kernlab.studies.data_tables import data_table
 
@@ -17,4 +17,5 @@ STUDIES = (
         ),
     ),
     *hss_matrix.STUDIES,
+    *hss_bound.STUDIES,
 )

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from kernlab.kernels import RBF
 from kernlab.plots import FIGURES
 from kernlab.studies import STUDIES
+from kernlab.studies.hss_nulls import DiagonalKernel, Lifted, block_diagonal
 from kernlab.studies.hss_sets import sample
 from kernlab.studies.measuring import measure_point
 
@@ -72,3 +74,53 @@ def test_far_columns_bring_the_error_down_with_the_tolerance():
     assert (tight[tight["level_of_level"] > 0]["mean_rank_of_level"] > 0).all()
     assert (whole["largest_eigenvalue"] > 0).all()
     assert "indefinite" in drawn("hss-error", table)["swiss-roll, h = 1, fast"]
+
+
+# ------------------------------------------------------------------------------- Equation 9
+def test_the_bound_holds_where_the_matrix_is_semidefinite():
+    _, table = measured("hss-e9", lambda p: p.dataset == "checkerboard")
+    lifted = table[table["variant"] == "lifted"].set_index("rel_tol")
+    assert lifted["semidefinite"].all()
+    assert lifted["holds"].all()
+    assert (lifted["quadratic_bound"] <= lifted["norm_bound"]).all()
+    assert lifted.sort_index()["objective_error"].is_monotonic_increasing
+    compressed = table[table["variant"] == "as compressed"].set_index("rel_tol")
+    assert not compressed["semidefinite"].any()
+    assert (compressed["kernel_error"] < lifted["kernel_error"]).all()
+    assert table["kkt_residual"].max() < 1e-5
+    assert "holds for" in drawn("hss-e9", table)["lifted"]
+
+
+def test_lifting_adds_to_every_eigenvalue():
+    kernel = block_diagonal(gamma=1.0, leaf_size=16, random_state=0)
+    kernel.fit(np.random.default_rng(0).normal(size=(60, 2)))
+    lifted = Lifted(kernel, 0.3)
+    before, after = kernel.operator() @ np.eye(60), lifted.operator() @ np.eye(60)
+    np.testing.assert_allclose(after, before + 0.3 * np.eye(60), atol=1e-12)
+    b = np.arange(1.0, 61.0)
+    np.testing.assert_allclose((after + 2 * np.eye(60)) @ lifted.shifted(2.0).solve(b), b)
+    assert not lifted.is_definite(-10.0)
+
+
+# ------------------------------------------------------------------------------- null rows
+def test_null_rows_see_what_they_say():
+    X = np.random.default_rng(1).normal(size=(80, 2))
+    K = RBF(0.5)(X)
+    identity = DiagonalKernel(gamma=0.5).fit(X)
+    np.testing.assert_array_equal(identity.operator() @ np.eye(80), np.eye(80))
+    B = np.arange(160.0).reshape(80, 2)
+    np.testing.assert_allclose(identity.shifted(3.0).solve(B), B / 4.0)
+    np.testing.assert_allclose(
+        identity.dual_decision(X, np.ones(2), np.array([3, 5])), K[:, [3, 5]].sum(axis=1)
+    )
+    assert identity.is_definite(-0.5)
+    assert not identity.is_definite(-1.0)
+    blocks = block_diagonal(gamma=0.5, leaf_size=20, random_state=0).fit(X)
+    tree, dense = blocks.matrix_.tree, blocks.operator() @ np.eye(80)
+    inside = np.zeros((80, 80), dtype=bool)
+    for leaf in tree.leaves:
+        rows = tree.order[tree.start[leaf] : tree.stop[leaf]]
+        inside[np.ix_(rows, rows)] = True
+    assert blocks.rank_ == 0
+    np.testing.assert_allclose(dense[inside], K[inside], atol=1e-12)
+    assert not dense[~inside].any()
