@@ -141,6 +141,7 @@ SOLVERS = {
             ("penalised", "none"),
             "LIBLINEAR's trust-region Newton method",
             takes_seed=True,
+            all_at_once=True,
         ),
         SolverSpec(
             "dual-admm",

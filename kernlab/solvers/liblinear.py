@@ -9,17 +9,22 @@ rule is relative to its start and says nothing about the distance to the optimum
 
 import time
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from kernlab.parallel import single_blas_thread
+from kernlab.memory import memory_limit
+from kernlab.parallel import for_each_block, single_blas_thread, thread_count
 from kernlab.solvers.certificates import certify_primal
 from kernlab.solvers.coordinate import floating_rows, solve_dcd
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
+NODE_BYTES = 16  # of a value in LIBLINEAR's own copy of the features
 ROWS_VISITED = 200_000  # by the passes that settle dual variables
 
 
@@ -38,8 +43,14 @@ def solve_liblinear(
     start=None,
     callback=None,
     dual_of=None,
+    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) with LIBLINEAR.
+
+    y: labels -1 and 1, or one column of them for each of several problems, which give a list of
+    results. "tron" works on as many of them at a time as there are cores, and as `max_memory` has
+    room for: LIBLINEAR copies the features for each. "dcd" takes one after the other, for it draws
+    from one random generator.
 
     `tol` is LIBLINEAR's own stopping tolerance, and `converged` its own opinion; the duality gap
     reported is ours. It starts from zero always: `start` must be None. The KKT residual is the
@@ -48,11 +59,11 @@ def solve_liblinear(
     F^T beta = w (dual variables times labels).
     """
     _check(method, loss, intercept, start)
-    began = time.perf_counter()
     F = floating_rows(F)
-    y = signs(y, F.shape[0])
-    costs = row_costs(C, len(y), sample_weight)
-    live = costs > 0
+    columns = np.asarray(y)
+    several = columns.ndim == 2
+    columns = [signs(column, F.shape[0]) for column in (columns.T if several else [columns])]
+    costs = row_costs(C, F.shape[0], sample_weight)
     model = LinearSVC(
         loss=loss,
         C=1.0,
@@ -62,54 +73,87 @@ def solve_liblinear(
         fit_intercept=intercept == "penalised",
         random_state=np.random.default_rng(random_state).integers(2**31 - 1),
     )
+    problem = _Problem(F, costs, loss, intercept, dual_of)
     # LIBLINEAR's many short products wait for the threads of BLAS longer than they compute.
     with warnings.catch_warnings(), single_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ours, below, says how far it is
-        model.fit(*((F, y, costs) if live.all() else (F[live], y[live], costs[live])))
-    seconds = time.perf_counter() - began
-    w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
-    dual = dual_near(F, y, w, b, costs, loss, intercept) if dual_of is None else dual_of(w) * y
-    certificate = certify_primal(
-        F,
-        y,
-        w,
-        b,
-        C=1.0,
-        loss=loss,
-        intercept=intercept,
-        dual=dual,
-        sample_weight=costs,
-    )
-    result = SolverResult(
-        coefficients=w,
-        intercept=b,
-        objective=certificate.primal,
-        dual_objective=certificate.dual,
-        kkt_residual=certificate.kkt_residual,
-        n_iter=int(np.max(model.n_iter_)),
-        converged=bool(np.max(model.n_iter_) < max_iter),
-        solver=f"liblinear-{method}",
-        seconds=seconds,
-        trace=(
-            {
-                "iteration": int(np.max(model.n_iter_)),
-                "objective": certificate.primal,
-                "residual": certificate.relative_gap,
-                "seconds": seconds,
-            },
-        ),
-    )
-    if callback is not None:
-        callback(result.trace[0])
+        results = for_each_block(
+            lambda column: problem.solve(clone(model), column),
+            columns,
+            at_a_time(F, max_memory) if method == "tron" else 1,
+        )
+    for result in results:
+        if callback is not None:
+            callback(result.trace[0])
+    worst = max(results, key=lambda result: (not result.converged, result.relative_gap))
     warn_unless_converged(
-        result,
+        worst,
         figure="a relative duality gap of",
-        reached=certificate.relative_gap,
+        reached=worst.relative_gap,
         tol=tol,
         advice=f"That is LIBLINEAR's limit of {max_iter} iterations (tol is its own measure, not "
         "the gap): raise max_iter, lower C or scale the features.",
     )
-    return result
+    return results if several else results[0]
+
+
+def at_a_time(F, max_memory=None):
+    """How many problems may have a copy of the features of their own at a time: at least one."""
+    held = 1.5 * F.nnz * F.dtype.itemsize if sp.issparse(F) else F.nbytes
+    values = F.nnz if sp.issparse(F) else F.size
+    room = (memory_limit(max_memory) - held) // max(1, NODE_BYTES * values)
+    return int(np.clip(room, 1, thread_count()))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What several problems share: the features, the costs, and how they are certified."""
+
+    F: object
+    costs: np.ndarray
+    loss: str
+    intercept: str
+    dual_of: object
+
+    def solve(self, model, y):
+        """LIBLINEAR's weights for one column of labels, with a certificate."""
+        F, costs, began = self.F, self.costs, time.perf_counter()
+        live = costs > 0
+        model.fit(*((F, y, costs) if live.all() else (F[live], y[live], costs[live])))
+        seconds = time.perf_counter() - began
+        w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
+        dual = self.dual_of(w) * y if self.dual_of else self._settled(y, w, b)
+        certificate = certify_primal(
+            *(F, y, w, b),
+            C=1.0,
+            loss=self.loss,
+            intercept=self.intercept,
+            dual=dual,
+            sample_weight=costs,
+        )
+        n_iter = int(np.max(model.n_iter_))
+        return SolverResult(
+            coefficients=w,
+            intercept=b,
+            objective=certificate.primal,
+            dual_objective=certificate.dual,
+            kkt_residual=certificate.kkt_residual,
+            n_iter=n_iter,
+            converged=n_iter < model.max_iter,
+            solver=f"liblinear-{'dcd' if model.dual else 'tron'}",
+            seconds=seconds,
+            trace=(
+                {
+                    "iteration": n_iter,
+                    "objective": certificate.primal,
+                    "residual": certificate.relative_gap,
+                    "seconds": seconds,
+                },
+            ),
+        )
+
+    def _settled(self, y, w, b):
+        return _settle(self.F, y, w, b, self.costs, self.loss, self.intercept)
 
 
 def dual_near(F, y, w, b, costs, loss, intercept):
@@ -119,20 +163,25 @@ def dual_near(F, y, w, b, costs, loss, intercept):
     it, and for rows on the margin of the hinge, passes of coordinate descent settle them: many
     over few rows, few over many.
     """
-    guess = costs * get_loss(loss).slope(y * (np.asarray(F @ w, np.float64) + b))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        settled = solve_dcd(
-            F,
-            y,
-            C=1.0,
-            loss=loss,
-            intercept=intercept,
-            tol=1e-6,
-            max_iter=max(50, ROWS_VISITED // len(y)),
-            sample_weight=costs,
-            start=guess,
-        )
+        return _settle(F, y, w, b, costs, loss, intercept)
+
+
+def _settle(F, y, w, b, costs, loss, intercept):
+    """`dual_near` for a caller who has silenced the warning, which threads cannot do for one."""
+    guess = costs * get_loss(loss).slope(y * (np.asarray(F @ w, np.float64) + b))
+    settled = solve_dcd(
+        F,
+        y,
+        C=1.0,
+        loss=loss,
+        intercept=intercept,
+        tol=1e-6,
+        max_iter=max(50, ROWS_VISITED // len(y)),
+        sample_weight=costs,
+        start=guess,
+    )
     return settled.dual_variables
 
 

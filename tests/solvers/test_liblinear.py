@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernlab.solvers import solve_dcd, solve_liblinear
+from kernlab.solvers.liblinear import at_a_time
 
 PAIRS = [("dcd", "hinge"), ("dcd", "squared_hinge"), ("tron", "squared_hinge")]
 WAYS = pytest.mark.parametrize(("method", "loss"), PAIRS)
@@ -184,3 +185,41 @@ def test_refusals_say_what_is_wrong(change, text):
     F, y = problem()
     with pytest.raises(ValueError, match=text):
         solve_liblinear(**{"F": F, "y": y, "C": 1.0} | change)
+
+
+@WAYS
+def test_several_problems_are_each_solved_as_if_alone(method, loss, monkeypatch):
+    monkeypatch.setenv("KERNLAB_NUM_THREADS", "2")
+    F, y = problem()
+    columns = np.column_stack([y, np.where(F[:, 1] > 0, 1.0, -1.0), -y])
+    filters, seen = list(warnings.filters), []
+    together = solve_liblinear(F, columns, C=1.0, loss=loss, method=method, callback=seen.append)
+    assert warnings.filters == filters
+    assert seen == [result.trace[0] for result in together]
+    for column, result in zip(columns.T, together, strict=True):
+        alone = solve_liblinear(F, column, C=1.0, loss=loss, method=method)
+        np.testing.assert_array_equal(result.coefficients, alone.coefficients)
+        assert result.dual_objective == pytest.approx(alone.dual_objective, rel=1e-12)
+    assert isinstance(solve_liblinear(F, y[:, None], C=1.0, loss=loss, method=method), list)
+
+
+def test_problems_that_fall_short_are_warned_of_once_with_the_worst(monkeypatch):
+    monkeypatch.setenv("KERNLAB_NUM_THREADS", "2")
+    F, y = problem(n=300)
+    columns = np.column_stack([y, np.where(F[:, 1] > 0, 1.0, -1.0)])
+    with pytest.warns(ConvergenceWarning) as caught:
+        found = solve_liblinear(F, columns, C=1e4, method="tron", max_iter=2)
+    assert len(caught) == 1
+    assert f"{max(result.relative_gap for result in found):.2e}" in str(caught[0].message)
+
+
+def test_a_problem_more_at_a_time_needs_room_for_its_copy(monkeypatch):
+    """1,000 values: 8,000 bytes held (sparse 12,000), 16,000 for each copy."""
+    monkeypatch.setenv("KERNLAB_NUM_THREADS", "4")
+    dense = np.ones((100, 10))
+    for rows, held in ((dense, 8000), (sp.csr_matrix(dense), 12_000)):
+        for copies in (2, 3):
+            assert at_a_time(rows, held + 16_000 * copies) == copies
+            assert at_a_time(rows, held + 16_000 * copies - 1) == copies - 1
+        assert at_a_time(rows, 10) == 1
+        assert at_a_time(rows, "1GB") == 4

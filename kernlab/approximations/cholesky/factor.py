@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from kernlab.approximations.cholesky.backends import ORDERINGS, NotPositiveDefinite, get_backend
 from kernlab.approximations.cholesky.symbolic import analyse_pattern
 from kernlab.approximations.cholesky.triangular import (
+    rows_in_order,
     solve_lower,
     solve_lower_sparse,
     solve_upper,
@@ -116,12 +117,7 @@ class SparseFactor:
 
         Entries of absolute value `drop` or less are left out.
         """
-        kept = np.abs(self.lower.data) > drop
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.lower.indptr]
-        lower = sp.csc_matrix(
-            (self.lower.data[kept], self.lower.indices[kept], starts), shape=self.lower.shape
-        )
-        return lower.tocsr()[np.argsort(self.permutation)]
+        return rows_in_order(self.lower, self.permutation, drop)
 
     def solve(self, B):
         """X with A X = B."""

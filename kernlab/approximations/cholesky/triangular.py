@@ -1,9 +1,22 @@
-"""Solves with a sparse lower triangle in CSC; a sparse right-hand side stays sparse."""
+"""A sparse lower triangle in CSC: its rows, and solves; a sparse right-hand side stays sparse."""
 
 import numpy as np
 import scipy.sparse as sp
 
 from kernlab.compiled import REORDERED_SUMS, njit
+
+
+def rows_in_order(L, permutation, drop=0.0):
+    """The rows of L as CSR, row i at place permutation[i].
+
+    Entries of absolute value `drop` or less are left out.
+    """
+    n = L.shape[0]
+    starts = _count_rows(L.indices, L.data, permutation, drop)
+    index_type = np.int32 if starts[-1] < 2**31 else np.int64
+    columns, values = np.empty(starts[-1], index_type), np.empty(starts[-1])
+    _fill_rows(L.indptr, L.indices, L.data, permutation, drop, starts[:-1].copy(), columns, values)
+    return sp.csr_matrix((values, columns, starts.astype(index_type)), shape=(n, n))
 
 
 def solve_lower(L, B):
@@ -33,6 +46,28 @@ def solve_lower_sparse(L, parent, rows, drop=0.0):
         *(rows.indptr, rows.indices, rows.data, drop),
     )
     return sp.csr_matrix((values, columns, starts), shape=rows.shape)
+
+
+@njit
+def _count_rows(indices, values, permutation, drop):
+    """Where each row starts."""
+    starts = np.zeros(len(permutation) + 1, np.int64)
+    for k in range(len(values)):
+        starts[permutation[indices[k]] + 1] += abs(values[k]) > drop
+    for row in range(len(permutation)):
+        starts[row + 1] += starts[row]
+    return starts
+
+
+@njit
+def _fill_rows(col_starts, indices, values, permutation, drop, ends, columns, out):
+    for column in range(len(col_starts) - 1):
+        for k in range(col_starts[column], col_starts[column + 1]):
+            if abs(values[k]) > drop:
+                row = permutation[indices[k]]
+                columns[ends[row]] = column
+                out[ends[row]] = values[k]
+                ends[row] += 1
 
 
 @njit(fastmath=REORDERED_SUMS)
