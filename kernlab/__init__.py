@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "FPC": "kernlab.estimators",
+    "HSSSVC": "kernlab.estimators",
     "LASN": "kernlab.estimators",
     "LLSVM": "kernlab.estimators",
     "LASNRegressor": "kernlab.estimators",
@@ -22,6 +23,7 @@ _HOMES = {
 
 __all__ = [
     "FPC",
+    "HSSSVC",
     "LASN",
     "LLSVM",
     "KernelMachine",

@@ -1,6 +1,7 @@
 """Estimators with scikit-learn's interface; `ESTIMATORS` lists them all by name."""
 
 from kernlab.estimators.fpc import FPC
+from kernlab.estimators.hss_svc import HSSSVC
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.lasn import LASN, LASNRegressor
 from kernlab.estimators.llsvm import LLSVM
@@ -10,6 +11,7 @@ from kernlab.estimators.sweep import sweep
 __all__ = [
     "ESTIMATORS",
     "FPC",
+    "HSSSVC",
     "LASN",
     "LLSVM",
     "KernelMachine",
@@ -24,4 +26,5 @@ ESTIMATORS = {
     "LASN": LASN,
     "LLSVM": LLSVM,
     "SparseCholeskySVC": SparseCholeskySVC,
+    "HSSSVC": HSSSVC,
 }

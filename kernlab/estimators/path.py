@@ -20,9 +20,11 @@ from kernlab.solvers import dual_admm_path, newton_path
 STARTS_FROM_DUAL = ("dcd", "sbm")
 
 
-def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None):
+def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None, shared=None):
     """Fitted machines, one for each C of `costs`; lists of them for each k of `n_landmarks`.
 
+    `shared` is a dictionary in which approximations of the same rows, with other parameters, leave
+    each other what they have in common.
     The machines share their approximation. With `n_landmarks`, ascending, the landmarks are drawn
     once, for the largest k, and each k takes the first of them in the order of the pivots.
     """
@@ -33,6 +35,8 @@ def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None):
     approximation, solver = machine._make_pair()
     if n_landmarks is not None:
         approximation.set_params(n_landmarks=max(n_landmarks))
+    if shared is not None and hasattr(approximation, "share"):
+        approximation.share(shared)
     X, y = validate_data(
         machine, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
     )
@@ -41,8 +45,10 @@ def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None):
     data = machine._approximate(approximation, solver, X)
     approximated = time.perf_counter() - began
     if n_landmarks is None:
+        parts = sum(approximation.timings_.values())
         results = _solved(machine, solver, data, signs, weights, costs, None)
-        return _machines(machine, solver, approximation, results, costs, approximated)
+        factors = sum(approximation.timings_.values()) - parts
+        return _machines(machine, solver, approximation, results, costs, approximated, factors)
     families, starts = [], None
     for k in n_landmarks:
         k = min(k, approximation.rank_)
@@ -61,10 +67,13 @@ def shares_its_approximation(machine):
 
 
 def shared_scores(machines, X):
-    """Decision values of machines that share landmarks, from one pass over their kernel values.
+    """Decision values of machines that share landmarks, or the points that their dual variables
+    belong to, from one pass over the kernel values.
 
-    One array per machine; None where they share nothing, or use other than landmarks.
+    One array per machine; None where they share nothing.
     """
+    if _share_their_points(machines):
+        return _dual_scores(machines, X)
     if not all(_is_linear_on_landmarks(machine) for machine in machines):
         return None
     largest = max((m.approximation_ for m in machines), key=lambda a: a.landmarks_.shape[0])
@@ -85,6 +94,37 @@ def shared_scores(machines, X):
     return [
         part + machine.intercept_
         for part, machine in zip(np.split(scores, split, axis=1), machines, strict=True)
+    ]
+
+
+def _share_their_points(machines):
+    first = machines[0]
+    return all(
+        hasattr(one, "dual_coef_") and one.approximation_ is first.approximation_
+        for one in machines
+    )
+
+
+def _dual_scores(machines, X):
+    """All machines as one, with the support vectors of any and a column for each problem."""
+    X = validate_data(
+        machines[0], X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
+    )
+    together = copy(machines[0])
+    together.support_ = np.unique(np.concatenate([one.support_ for one in machines]))
+    together.dual_coef_ = np.zeros(
+        (sum(len(one.dual_coef_) for one in machines), len(together.support_))
+    )
+    row = 0
+    for one in machines:
+        place = np.searchsorted(together.support_, one.support_)
+        together.dual_coef_[row : row + len(one.dual_coef_), place] = one.dual_coef_
+        row += len(one.dual_coef_)
+    scores = together._dual_scores(X)
+    split = np.cumsum([len(one.dual_coef_) for one in machines])[:-1]
+    return [
+        part + one.intercept_
+        for part, one in zip(np.split(scores, split, axis=1), machines, strict=True)
     ]
 
 
@@ -151,8 +191,11 @@ def _widened(start, n_features):
     return np.concatenate([w, np.zeros(n_features - len(w))]), b
 
 
-def _machines(machine, solver, approximation, results, costs, approximated):
-    """A fitted machine for each C; the first bears the time that they share."""
+def _machines(machine, solver, approximation, results, costs, approximated, factors=0.0):
+    """A fitted machine for each C; the first bears the time that they share.
+
+    `factors` are the seconds of solving in which the approximation was factorised.
+    """
     fitted = []
     for position, C in enumerate(costs):
         one = copy(machine)
@@ -160,9 +203,9 @@ def _machines(machine, solver, approximation, results, costs, approximated):
         one.approximation_ = approximation
         one.results_ = [path[position] for path in results]
         one._store(solver)
-        solving = sum(result.seconds for result in one.results_)
+        solving = sum(result.seconds for result in one.results_) - factors / len(costs)
         parts = approximation.timings_.items() if position == 0 and approximated else ()
-        own = approximated if position == 0 else 0.0
+        own = approximated + factors if position == 0 else 0.0
         one.timings_ = {
             "approximate": own,
             **{f"approximate: {part}": seconds for part, seconds in parts},

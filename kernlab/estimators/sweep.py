@@ -97,18 +97,18 @@ def _table(estimator, grid, nested, train, held_out, metric, bar):
     costs = sorted(grid.get("C", [getattr(estimator, "C", None)]))
     inner = {"C"} | ({"n_landmarks"} if nested else set())
     outer = {name: values for name, values in grid.items() if name not in inner}
-    rows = []
+    rows, shared = [], {}
     for setting in itertools.product(*outer.values()):
         setting = dict(zip(outer, setting, strict=True))
         ks = sorted(grid["n_landmarks"]) if nested else None
-        rows += _group(estimator, setting, costs, ks, "C" in grid, train, held_out, metric)
+        rows += _group(estimator, setting, costs, ks, "C" in grid, train, held_out, metric, shared)
         bar.update(len(costs) * len(ks or [1]))
     table = pd.DataFrame(rows)
     order = [list(itertools.product(*grid.values())).index(tuple(r[n] for n in grid)) for r in rows]
     return table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
 
 
-def _group(estimator, setting, costs, ks, with_costs, train, held_out, metric):
+def _group(estimator, setting, costs, ks, with_costs, train, held_out, metric, shared):
     """The rows of one setting: those that share an approximation."""
     labels = [
         {**setting, **({"n_landmarks": k} if ks else {}), **({"C": C} if with_costs else {})}
@@ -117,7 +117,7 @@ def _group(estimator, setting, costs, ks, with_costs, train, held_out, metric):
     ]
     try:
         machine = clone(estimator).set_params(**setting)
-        fitted = _fitted(machine, train, costs if with_costs else None, ks)
+        fitted = _fitted(machine, train, costs if with_costs else None, ks, shared)
     except FAILURES as error:
         message = f"{type(error).__name__}: {error}"
         return [{**label, "status": "failed", "message": message} for label in labels]
@@ -138,13 +138,13 @@ def _group(estimator, setting, costs, ks, with_costs, train, held_out, metric):
     ]
 
 
-def _fitted(machine, train, costs, ks):
+def _fitted(machine, train, costs, ks, shared):
     if ks:
         families = fit_path(machine, *train, costs or [machine.C], n_landmarks=ks)
         return [one for family in families for one in family]
-    if costs is None:
+    if costs is None and not shares_its_approximation(machine):
         return [machine.fit(*train)]
-    return fit_path(machine, *train, costs)
+    return fit_path(machine, *train, costs or [machine.C], shared=shared)
 
 
 def _scores(fitted, X, y):

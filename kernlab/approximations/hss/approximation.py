@@ -5,30 +5,24 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.hss import storage
-from kernlab.approximations.hss.columns import NeighbourColumns, SampledColumns
 from kernlab.approximations.hss.compress import Tolerances, compress
 from kernlab.approximations.hss.factor import NotPositiveDefiniteError, ShiftedHSS
-from kernlab.approximations.hss.neighbours import from_near_leaves
+from kernlab.approximations.hss.geometry import GeometrySettings, find_geometry
 from kernlab.approximations.hss.operator import (
     HSSOperator,
     HSSQuality,
     extreme_eigenvalues,
     sampled_error,
 )
-from kernlab.approximations.hss.tree import build_tree, comparable_rows
-from kernlab.approximations.hss.twins import distinct_points
+from kernlab.approximations.hss.prediction import structured_scores
 from kernlab.kernels import kernel_product
-from kernlab.memory import memory_limit
 
 MODES = ("fast", "paper")
 LEAF_SIZES = {"fast": 256, "paper": 512}
-CANDIDATES_PER_NEIGHBOUR = 4
-LEAST_CANDIDATES = 2048
 
 
 class HSSKernel(Approximation):
@@ -98,23 +92,18 @@ class HSSKernel(Approximation):
     def _fit(self, X):
         self._check()
         seeds = np.random.SeedSequence(_entropy(self.random_state)).spawn(3)
-        clock = _Clock(self.timings_)
-        tree = build_tree(
-            comparable_rows(X),
-            leaf_size=self.leaf_size or LEAF_SIZES[self.mode],
-            rule=self.clustering,
-            thorough=self.mode == "paper",
-            seed=seeds[0],
-        )
-        clock.lap("tree")
-        rows = self._kernel_rows(X, tree.order)
-        columns = self._columns(tree, rows, np.random.default_rng(seeds[1]))
-        clock.lap("neighbours")
+        clock, settings = _Clock(self.timings_), self._geometry_settings(X)
+        shared = self.__dict__.pop("_shared", {})
+        geometry = shared.get("geometry")
+        if geometry is None or not geometry.serves(settings, X):
+            geometry = find_geometry(X, settings, seeds[:2], clock)
+        shared["geometry"] = geometry
+        self.neighbour_recall_ = geometry.columns.recall
         self.matrix_ = compress(
-            rows,
+            geometry.rows,
             self.kernel_,
-            tree,
-            columns,
+            geometry.tree,
+            geometry.columns.afresh(self.rel_tol, self.max_rank),
             Tolerances(self.rel_tol, self.abs_tol, self.max_rank),
             seed=seeds[2],
             max_memory=self.max_memory,
@@ -136,45 +125,24 @@ class HSSKernel(Approximation):
             if not getattr(self, name) >= least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)!r}")
 
-    def _kernel_rows(self, X, order):
-        """The rows in the tree's order: dense where that is affordable, in the precision asked."""
-        dtype = np.dtype(X.dtype if self.dtype is None else self.dtype)
-        if sp.issparse(X):
-            dense = X.shape[0] * X.shape[1] * dtype.itemsize <= memory_limit(self.max_memory) // 8
-            rows = X[order].astype(dtype)
-            return rows.toarray() if dense else rows
-        if dtype != X.dtype and self.kernel_.sees_distances:
-            X = X - X.mean(axis=0)  # far from the origin single precision would blur distances
-        return X[order].astype(dtype, copy=False)
-
-    def _columns(self, tree, rows, generator):
-        """The rule by which compression samples columns, with the neighbours that it wants."""
-        comparable, k = comparable_rows(rows), self.approximate_neighbors
-        if self.mode == "paper":
-            columns = NeighbourColumns(
-                tree,
-                comparable,
-                k,
-                iterations=self.ann_iterations,
-                max_rank=self.max_rank,
-                generator=generator,
-                max_memory=self.max_memory,
-            )
-            self.neighbour_recall_ = columns.recall
-            return columns
-        leaf_of = np.repeat(np.arange(len(tree.leaves)), tree.sizes[tree.leaves])
-        points = distinct_points(rows, leaf_of)
-        found = from_near_leaves(
-            comparable,
-            tree,
-            k,
-            points=points,
-            candidates=max(LEAST_CANDIDATES, CANDIDATES_PER_NEIGHBOUR * k),
-            generator=generator,
+    def _geometry_settings(self, X):
+        return GeometrySettings(
+            leaf_size=self.leaf_size or LEAF_SIZES[self.mode],
+            clustering=self.clustering,
+            approximate_neighbors=self.approximate_neighbors,
+            ann_iterations=self.ann_iterations,
+            is_papers=self.mode == "paper",
+            dtype=np.dtype(X.dtype if self.dtype is None else self.dtype),
+            centred=self.kernel_.sees_distances,
+            entropy=self.random_state if isinstance(self.random_state, int) else None,
             max_memory=self.max_memory,
         )
-        self.neighbour_recall_ = found.recall
-        return SampledColumns(tree, points, found.ids, self.rel_tol)
+
+    def share(self, found):
+        """Look for tree and neighbours in the dictionary `found` when fitting, and leave them there
+        for the next approximation of the same rows, with another width perhaps."""
+        self._shared = found
+        return self
 
     # ------------------------------------------------------------------------- what it is
     @property
@@ -217,10 +185,13 @@ class HSSKernel(Approximation):
 
     def is_definite(self, beta):
         """Whether K~ + beta I is positive definite: proved by its Cholesky factors, or refuted."""
+        clock = _Clock(self.timings_)
         try:
             ShiftedHSS(self.matrix_, beta, self.max_memory)
         except NotPositiveDefiniteError:
             return False
+        finally:
+            clock.lap("definite")
         return True
 
     def exact_product(self, V):
@@ -239,6 +210,16 @@ class HSSKernel(Approximation):
             return np.zeros((X.shape[0], *coefficients.shape[1:]))
         points = self.X_[np.asarray(rows)[used]]
         return kernel_product(self.kernel_, X, points, coefficients[used], self.max_memory)
+
+    def structured_decision(self, X, coefficients, rows):
+        """The same through K~'s own structure: fewer kernel values, about as exact as K~."""
+        X = self._validated(X)
+        coefficients = np.asarray(coefficients, dtype=np.float64)
+        everywhere = np.zeros((self.X_.shape[0], *coefficients.shape[1:]))
+        everywhere[rows] = coefficients
+        columns = everywhere.reshape(len(everywhere), -1)
+        scores = structured_scores(self.matrix_, self.kernel_, self.X_, X, columns)
+        return scores.reshape(X.shape[0], *coefficients.shape[1:])
 
     # ---------------------------------------------------------------------------- storage
     def save(self, path):

@@ -12,6 +12,8 @@ contribute, outliers included, and so does a sample of it better than a sample o
 these turn out to be too few, twice as many are searched for and the subtree is done again.
 """
 
+from copy import copy, deepcopy
+
 import numpy as np
 
 from kernlab.approximations.hss.neighbours import from_projection_trees
@@ -26,14 +28,22 @@ SPARE_RANK = 10  # columns beyond the rank that the reference wants to see
 class SampledColumns:
     """As many near columns as rows, and far ones the more, the tighter `rel_tol`.
 
-    `points` are the sorted positions that columns are drawn from, and `lists` their neighbours.
+    `points` are the sorted positions that columns are drawn from, and `found` their neighbours.
     """
 
-    def __init__(self, tree, points, lists, rel_tol):
-        self.tree, self._points, self._lists = tree, points, lists
+    def __init__(self, tree, points, found, rel_tol=1.0):
+        self.tree, self._points, self._found = tree, points, found
         digits = -np.log10(np.clip(rel_tol, 1e-10, 1.0))
         self._far_share = 1.0 + 0.5 * digits
         self._standing = points  # those that stand for their clusters, sorted
+
+    @property
+    def recall(self):
+        return self._found.recall
+
+    def afresh(self, rel_tol, max_rank):
+        """The same as at the beginning, for a compression with these tolerances."""
+        return SampledColumns(self.tree, self._points, self._found, rel_tol)
 
     def first(self, t, n_rows, neighbours, generator):
         """Columns to begin with for node t, from the `neighbours` of its points outside it."""
@@ -75,7 +85,7 @@ class SampledColumns:
     def at_leaf(self, t):
         """The neighbours of a leaf's points that lie outside it."""
         a, b = np.searchsorted(self._points, [self.tree.start[t], self.tree.stop[t]])
-        return _outside(self.tree, t, self._lists[a:b])
+        return _outside(self.tree, t, self._found.ids[a:b])
 
     def of_children(self, t, neighbours):
         """Those of the children's neighbours that lie outside their parent."""
@@ -94,13 +104,20 @@ class SampledColumns:
 class NeighbourColumns:
     """All neighbours of a node's points outside it, `k` for each point at first."""
 
-    def __init__(self, tree, rows, k, *, iterations, max_rank, generator, max_memory=None):
+    def __init__(self, tree, rows, k, *, iterations, generator, max_memory=None):
         self.tree, self._rows, self._iterations = tree, rows, iterations
-        self._max_rank, self._generator, self._max_memory = max_rank, generator, max_memory
+        self._generator, self._max_memory, self._max_rank = generator, max_memory, rows.shape[0]
         self._everything = rows.shape[0] - 1
         self._k = np.full(tree.n_nodes, min(k, self._everything))
         self._lists = [None] * tree.n_nodes
         self.recall = self._search(0)
+
+    def afresh(self, rel_tol, max_rank):
+        """The same as at the beginning, for a compression with these tolerances."""
+        other = copy(self)
+        other._max_rank, other._generator = max_rank, deepcopy(self._generator)
+        other._k, other._lists = self._k.copy(), list(self._lists)
+        return other
 
     def _search(self, t):
         """Fill the lists of all leaves below t with as many neighbours as are due there."""
