@@ -1,16 +1,33 @@
 """Explorers: one widget per module, a pure figure function and the controls that call it."""
 
 from kernlab.explorers.base import Explorer
+from kernlab.explorers.compactshape import compact_shape
+from kernlab.explorers.hss_matrix import hss_matrix
 from kernlab.explorers.landmarkpath import landmark_path
 from kernlab.explorers.landmarks import landmarks
 from kernlab.explorers.newton import newton
 from kernlab.explorers.playground import playground
+from kernlab.explorers.shattering import shattering
+from kernlab.explorers.sparsekernel import sparse_kernel
 
-__all__ = ["EXPLORERS", "Explorer", "landmark_path", "landmarks", "newton", "playground"]
+__all__ = [
+    "EXPLORERS",
+    "Explorer",
+    "compact_shape",
+    "landmark_path",
+    "landmarks",
+    "newton",
+    "playground",
+    "shattering",
+    "sparse_kernel",
+]
 
 EXPLORERS = {
     "playground": playground,
     "landmarks": landmarks,
     "landmark_path": landmark_path,
     "newton": newton,
+    "sparse_kernel": sparse_kernel,
+    "compact_shape": compact_shape,
+    "shattering": shattering,
 }

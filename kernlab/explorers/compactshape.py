@@ -1,8 +1,11 @@
 """The shape of a compact kernel, and whether it is a kernel: alpha, the exponent l, dimensions.
 
 A function of the distance is positive definite on p features if and only if its Fourier transform
-in p dimensions is nowhere negative (Bochner). Askey's rule l >= floor(p/2) + 1 is enough for it.
-Below the rule the Gaussian factor may still save it, or not: the transform tells.
+in p dimensions is nowhere negative (Bochner). That of the sparse kernel has two parts at high
+frequencies t: one from the tip at distance zero, positive, which falls as t^-(p+1); and waves from
+the edge at 1 / alpha, which fall as t^-(l + (p+1)/2). So l >= (p+1)/2, which is Askey's rule for
+whole l, is needed as well as enough: below it the waves win in the end, and all that the Gaussian
+factor does is to make them small.
 """
 
 from dataclasses import dataclass
@@ -13,10 +16,11 @@ from scipy.special import gammaln, jv
 
 from kernlab.explorers.base import Explorer, log_slider
 from kernlab.kernels import askey_exponent
+from kernlab.plots.marks import plain_log_ticks
 from kernlab.plots.style import QUIET, house_style, new_figure
 
-NODES, FREQUENCIES = 400, 240
-ROUNDING = 1e-11  # of the transform at zero: what is smaller is not told from zero
+NODES, FREQUENCIES = 500, 200
+ROUNDING = 1e-14  # of the transform at zero: what is smaller is not told from zero
 BLUE, RED, GREEN, DARK = "#0062B0", "#CC3311", "#009E73", "#222222"
 
 
@@ -31,16 +35,13 @@ class Shape:
     transform: np.ndarray  # divided by its value at zero
 
     @property
-    def follows_rule(self):
-        return self.l >= askey_exponent(self.n_features)
+    def is_positive_definite(self):
+        return self.l >= (self.n_features + 1) / 2
 
     @property
-    def lowest(self):
-        return float(self.transform.min())
-
-    @property
-    def is_negative_somewhere(self):
-        return self.lowest < -ROUNDING
+    def negative(self):
+        """Where the transform is seen to be negative."""
+        return self.transform < -ROUNDING
 
 
 def taper(distances, alpha, l):  # noqa: E741
@@ -65,22 +66,18 @@ def analyse_shape(alpha, l, n_features):  # noqa: E741
     with np.errstate(under="ignore"):
         log_density = (n_features - 1) * np.log(d / end)
         density = weights * np.exp(log_density) * compact_value(d, alpha, l)
-    order = n_features / 2.0 - 1.0
-    # Zeros of J move out with its order: three of its arches, on the scale of the support.
-    reach = (order + 2.0 * np.cbrt(order + 1.0) + 16.0) / _typical(d, density)
-    t = np.linspace(0.0, reach, FREQUENCIES)[1:]
-    transform = mean_of_cosine(np.outer(t, d), order) @ density / density.sum()
-    return Shape(alpha, l, n_features, t, transform)
-
-
-def _typical(d, density):
-    return float(d @ density / density.sum())
+    # The rule integrates waves of up to about as many radians as it has nodes.
+    t = np.geomspace(0.5, 1.6 * NODES / end, FREQUENCIES)
+    cosines = mean_of_cosine(np.outer(t, d), n_features / 2.0 - 1.0)
+    return Shape(alpha, l, n_features, t, cosines @ density / density.sum())
 
 
 def mean_of_cosine(x, order):
     """O(x): the mean of cos(x u_1) over the unit sphere of 2 order + 2 dimensions."""
-    log_factor = gammaln(order + 1.0) + order * np.log(2.0 / x)
-    return np.exp(log_factor) * jv(order, x)
+    small = x < 1e-3  # where the Bessel function would underflow
+    at = np.where(small, 1.0, x)
+    values = np.exp(gammaln(order + 1.0) + order * np.log(2.0 / at)) * jv(order, at)
+    return np.where(small, 1.0 - x**2 / (4.0 * (order + 1.0)), values)
 
 
 @house_style()
@@ -99,35 +96,47 @@ def draw_shape(shape):
         value.annotate(r" $1/\alpha$", (1.0 / shape.alpha, 0.55), fontsize=8, color=QUIET)
     value.set(title="kernel", xlabel=r"distance, in $\sigma$", ylim=(-0.03, 1.05))
     value.legend(loc="upper right")
-    t, transform = shape.frequencies, shape.transform
-    # Equal steps for equal factors on both sides of zero, as far as rounding lets one see.
-    frequency.set_yscale("symlog", linthresh=1e-6, linscale=0.5)
-    frequency.axhline(0.0, color=DARK, lw=0.8)
-    frequency.plot(t, np.where(transform >= 0, transform, np.nan), color=BLUE)
-    frequency.plot(t, np.where(transform < 0, transform, np.nan), color=RED)
-    frequency.set(
+    _draw_transform(frequency, shape)
+    return figure
+
+
+def _draw_transform(ax, shape):
+    """Its size on log axes, blue where it is positive and red where it is negative."""
+    size = np.maximum(np.abs(shape.transform), ROUNDING / 10)
+    ax.plot(shape.frequencies, size, color=BLUE, lw=1.0)
+    wrong = shape.negative
+    ax.plot(shape.frequencies[wrong], size[wrong], ls="none", marker="o", ms=3.5, color=RED)
+    ax.axhspan(ROUNDING / 10, ROUNDING, color="#EEEEEE", zorder=0)
+    ax.set(
         title=f"its Fourier transform in {shape.n_features} dimensions",
         xlabel="frequency",
-        ylim=(-1.0, 1.5),
-        yticks=[-1e-2, -1e-4, -1e-6, 0, 1e-6, 1e-4, 1e-2, 1],
+        xscale="log",
+        yscale="log",
+        ylim=(ROUNDING / 10, 3.0),
     )
-    return figure
+    plain_log_ticks(ax.xaxis)
+    if wrong.any():
+        ax.annotate(
+            "negative", (0.97, 0.95), xycoords="axes fraction", color=RED, ha="right", va="top"
+        )
 
 
 def describe(shape):
     """Whether it is a kernel, and how one knows, in one line of HTML."""
     bound = askey_exponent(shape.n_features)
-    rule = f"Askey's rule asks for l of at least {bound} with {shape.n_features} features"
-    if shape.follows_rule:
-        return f"<b>positive definite</b> on any rows: {rule}"
-    if shape.is_negative_somewhere:
+    rule = f"with {shape.n_features} features l must be at least {(shape.n_features + 1) / 2:g}"
+    if shape.is_positive_definite:
+        return f"<b>positive definite</b> on any rows: {rule} (a whole l: {bound})"
+    text = f"<b>not positive definite</b> on all rows: {rule}. Its transform "
+    if shape.negative.any():
+        where = shape.frequencies[shape.negative]
         return (
-            f"<b>not positive definite</b>: the transform falls to {shape.lowest:.1e} of its top, "
-            f"so there are rows whose matrix has a negative eigenvalue; {rule}"
+            f"{text}is negative (red) from frequency {where[0]:.2g} on, and falls to "
+            f"{shape.transform.min():.0e} of its top"
         )
     return (
-        "<b>no negative value found</b> as far as rounding shows: the Gaussian factor seems to "
-        f"save it, though {rule}"
+        f"{text}turns negative beyond the frequencies shown or below what rounding lets one see: "
+        "hardly any rows would notice"
     )
 
 

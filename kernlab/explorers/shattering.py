@@ -66,7 +66,7 @@ def _draw_square(ax, corner, points, labels, line):
     face = "white" if line else "#F6DAD3"
     ax.fill(*frame.T, facecolor=face, edgecolor="#BBBBBB", lw=0.8, zorder=1)
     colours = [RED if label > 0 else BLUE for label in labels]
-    ax.scatter(*(points + corner).T, c=colours, s=60, zorder=3)
+    ax.scatter(*(points + corner).T, c=colours, s=95, zorder=3)
     for name, point in zip(NAMES, points, strict=False):
         ax.annotate(
             name, point + corner, color="white", fontsize=6.5, ha="center",
@@ -114,7 +114,7 @@ def describe(found):
 
 
 def _names(labels, side):
-    return " and ".join(NAMES[i] for i, label in enumerate(labels) if label == side)
+    return ", ".join(NAMES[i] for i, label in enumerate(labels) if label == side)
 
 
 def shattering():

@@ -16,7 +16,7 @@ from kernlab.parallel import single_blas_thread
 from kernlab.plots.marks import spy
 from kernlab.plots.style import house_style, method_colour, new_figure
 
-ROWS = 800  # at these a dense factor still takes less time than its picture
+ROWS = 600  # at these a dense factor still takes less time than its picture
 SETS = {"Swiss roll": generators.swiss_roll, **{n: t for n, t in TOYS.items() if n != "gaussians"}}
 ORDERINGS = {"minimum degree (AMD)": "amd", "as the rows come": "natural"}
 PATHS = {"cholesky": "factor", "newton": "no factor"}
@@ -84,7 +84,7 @@ def draw_sparse(fit):
     """The kernel matrix, its factor, and the time of each stage by path."""
     figure, (matrix, factor, times) = new_figure(1, 3, panel=(3.3, 3.3))
     figure.set_layout_engine("none")  # fixed margins: no layout to solve at every release
-    for place, ax in zip((0.01, 0.33, 0.745), (matrix, factor, times), strict=True):
+    for place, ax in zip((0.01, 0.335, 0.735), (matrix, factor, times), strict=True):
         ax.set_position([place, 0.13, 0.3 if ax is not times else 0.245, 0.77])
     spy(matrix, fit.matrix, title="kernel matrix K")
     spy(factor, fit.factor, title="its factor L", colour="#CC3311")
@@ -123,7 +123,7 @@ def sparse_kernel():
 
     controls = {
         "dataset": choice("data set", list(SETS), "Swiss roll"),
-        "sigma": log_slider("sigma", 0.1, -2, 0.5),
+        "sigma": log_slider("sigma", 0.16, -2, 0.3, step=0.05),
         "C": log_slider("C", 1.0, -3, 3),
         "ordering": choice("order", list(ORDERINGS), "minimum degree (AMD)"),
     }
