@@ -21,10 +21,12 @@ Either way the objective is certified by multipliers: with w = -y a those of Pro
 programme, a in [0, 1/M] and A^T (c y a) = 0.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
+from kernlab.parallel import single_blas_thread
 from kernlab.solvers.hinge_columns import HingeProblem, Settings
 from kernlab.solvers.hinge_course import HingeCourse
 from kernlab.solvers.hinge_interior import minimise_hinge
@@ -34,6 +36,7 @@ from kernlab.solvers.streamedrows import ArrayRows, gram_matrix
 
 DEFAULT_TOL = {"early": 5e-4, "certified": 1e-3, "optimum": 1e-6}
 DEFAULT_MAX_ITER = {"early": 5, "certified": 20_000, "optimum": 100}
+WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS threads than they gain
 
 __all__ = ["HingeProblem", "gram_matrix", "solve_hinge_admm", "solve_hinge_problems"]
 
@@ -129,18 +132,15 @@ def solve_hinge_problems(
         raise ValueError("the penalty of C is on weights of stored features: leave mix out")
     settings = Settings(_positive("alpha", alpha), _positive("beta", beta), tol, max_iter, C)
     weights = _checked_weights(weights, rows.shape[0])
-    if to_optimum:
-        shared = {"weights": weights, "C": C, "tol": tol, "max_iter": max_iter, "gram": gram}
-        return [
-            minimise_hinge(
-                rows, codes, problem, start=start, keep_dual=keep_dual, callback=callback, **shared
-            )
-            for problem in problems
-        ]
-    course = HingeCourse(rows, codes, problems, weights, settings, gram, callback)
-    course.begin(start)
-    course.run()
-    results = course.results(keep_dual)
+    with single_blas_thread() if rows.shape[1] < WIDE else nullcontext():
+        if to_optimum:
+            shared = {"weights": weights, "C": C, "tol": tol, "max_iter": max_iter, "gram": gram}
+            shared |= {"start": start, "keep_dual": keep_dual, "callback": callback}
+            return [minimise_hinge(rows, codes, problem, **shared) for problem in problems]
+        course = HingeCourse(rows, codes, problems, weights, settings, gram, callback)
+        course.begin(start)
+        course.run()
+        results = course.results(keep_dual)
     for result in results if C is not None else ():
         warn_unless_converged(
             result,
