@@ -55,12 +55,12 @@ def described(machine, X):
     }
 
 
-def course_of(X, y, degree=DEGREE, **settings):
+def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
     """ADMM on the paper's features, as FPC runs it but with all settings of the solver open.
 
     Returned are its result and the map.
     """
-    fitted = PolynomialMap(degree).fit(X)
+    fitted = PolynomialMap(degree, **(map_settings or {})).fit(X)
     rows = ChebyshevRows(RowSource(X), fitted.chebyshev_)
     problem = HingeProblem(positive=1, mix=fitted.change_of_basis_)
     return solve_hinge_problems(rows, y.astype(np.int16), [problem], **settings)[0], fitted
