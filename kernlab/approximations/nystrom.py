@@ -26,6 +26,7 @@ from kernlab.approximations.base import Approximation
 from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.approximations.nystromerror import NystromErrors
+from kernlab.approximations.nystromsolves import NystromSolves
 from kernlab.kernels import RBF
 from kernlab.memory import require_memory
 from kernlab.parallel import for_each_block, on_single_blas_thread, row_blocks
@@ -37,7 +38,7 @@ MANY_VALUES = 2**21
 MANY_FEATURES = 64  # from here on products cost more than exponentials
 
 
-class Nystrom(NystromErrors, Approximation):
+class Nystrom(NystromErrors, NystromSolves, Approximation):
     """Features F with F F^T near K, from k landmarks.
 
     Parameters: the kernel's (see `make_kernel`); `n_landmarks` (a number, or "sqrt" of the rows)
@@ -50,7 +51,7 @@ class Nystrom(NystromErrors, Approximation):
     (directions of K_ll above `floor`), `kernel_`, `nbytes`, `timings_`.
     """
 
-    capabilities = ("features",)
+    capabilities = ("features", "operator", "shifted")
 
     def __init__(
         self,
@@ -84,6 +85,7 @@ class Nystrom(NystromErrors, Approximation):
     @on_single_blas_thread
     def _fit(self, X):
         self._check_parameters()
+        self._remember(X)
         began = time.perf_counter()
         chosen = choose_landmarks(
             X,
@@ -144,7 +146,7 @@ class Nystrom(NystromErrors, Approximation):
 
     @property
     def nbytes(self):
-        return _held(self.landmarks_) + self.map_.nbytes
+        return _held(self.landmarks_) + self.map_.nbytes + self._bytes_of_solves
 
     # ------------------------------------------------------------------------- features
     def fit_transform(self, X, y=None):
@@ -258,6 +260,7 @@ class Nystrom(NystromErrors, Approximation):
         if not 1 <= n_landmarks <= self.rank_:
             raise ValueError(f"n_landmarks must lie in 1..{self.rank_}, not {n_landmarks}")
         part = copy(self)
+        part._remember(self._rows)
         part.landmarks_ = self.landmarks_[:n_landmarks]
         part.map_ = self.map_.leading(n_landmarks)
         part.effective_rank_ = n_landmarks
