@@ -50,6 +50,10 @@ def test_the_linear_kernel_is_liblinear():
     )
 
 
+# The norm of weights of the paper's powers, which nearly depend on each other, penalises too much.
+PARAMETERS = {"polynomial": {"basis": "chebyshev"}}
+
+
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_pair_either_works_or_says_what_is_missing(approximation, solver):
@@ -61,12 +65,11 @@ def test_every_pair_either_works_or_says_what_is_missing(approximation, solver):
         loss=spec.losses[-1],
         intercept=spec.intercepts[0],
         random_state=0,
+        approximation_params=PARAMETERS.get(approximation),
     )
-    # The norm of weights of nearly dependent powers penalises much and slows coordinate descent.
-    hard = approximation == "polynomial"
     if spec.needs in APPROXIMATIONS[approximation].capabilities:
-        assert machine.fit(X, Y).score(X, Y) > (0.8 if hard else 0.85)
-        assert machine.result_.converged or hard
+        assert machine.fit(X, Y).score(X, Y) > 0.85
+        assert machine.result_.converged
         assert machine.timings_["total"] > 0
         assert machine.nbytes_ > 0
     else:
