@@ -2,6 +2,9 @@
 
 from kernlab.explorers.base import Explorer
 from kernlab.explorers.compactshape import compact_shape
+from kernlab.explorers.fpc_degrees import fpc_degrees
+from kernlab.explorers.fpc_noise import fpc_noise
+from kernlab.explorers.fpc_stopping import fpc_stopping
 from kernlab.explorers.hss_matrix import hss_matrix
 from kernlab.explorers.landmarkpath import landmark_path
 from kernlab.explorers.landmarks import landmarks
@@ -14,6 +17,10 @@ __all__ = [
     "EXPLORERS",
     "Explorer",
     "compact_shape",
+    "fpc_degrees",
+    "fpc_noise",
+    "fpc_stopping",
+    "hss_matrix",
     "landmark_path",
     "landmarks",
     "newton",
@@ -24,10 +31,14 @@ __all__ = [
 
 EXPLORERS = {
     "playground": playground,
+    "fpc_stopping": fpc_stopping,
+    "fpc_degrees": fpc_degrees,
+    "fpc_noise": fpc_noise,
     "landmarks": landmarks,
     "landmark_path": landmark_path,
     "newton": newton,
     "sparse_kernel": sparse_kernel,
     "compact_shape": compact_shape,
     "shattering": shattering,
+    "hss_matrix": hss_matrix,
 }
