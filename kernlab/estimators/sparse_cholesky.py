@@ -5,9 +5,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import default_sparsity
+from kernlab.estimators.equal_rows import distinct_rows
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.sparse_sigma import best_sigma, cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
+from kernlab.memory import memory_limit
 from kernlab.solvers import get_solver
 
 SOLVERS_BY_PATH = {
@@ -48,6 +50,9 @@ class SparseCholeskySVC(KernelMachine):
         the thesis used, is the squared one).
     intercept : "penalised" as LIBLINEAR, "none", or "free" with solver="newton".
     shift : added to the diagonal of K.
+    merge : whether rows of equal features, label and weight are taken as one that counts for all.
+        The optimum is the same; the matrix, `sparsity_`, `permutation_` and `support_` are then
+        those of the distinct rows, which are also what rules for sigma and alpha see.
     ordering : of the factor: "amd", "metis", "nesdis", "natural".
     backend : "cholmod", "superlu", or "auto".
     tol, max_iter : the solver's, None for its own default.
@@ -57,7 +62,8 @@ class SparseCholeskySVC(KernelMachine):
     ------
     sigma_, sparsity_, factor_sparsity_, permutation_ (both known without a factor),
     approximation_, dual_coef_ and support_, intercept_, results_, result_, n_iter_, timings_,
-    nbytes_, classes_; and with "cv" sigma_table_.
+    nbytes_, classes_; with "cv" sigma_table_; and distinct_, the distinct rows and how often each
+    stands in X (`DistinctRows`), or None where none were merged.
 
     Example
     -------
@@ -85,6 +91,7 @@ class SparseCholeskySVC(KernelMachine):
         loss="squared_hinge",
         intercept="penalised",
         shift=1e-4,
+        merge=False,
         ordering="amd",
         backend="auto",
         tol=None,
@@ -105,6 +112,7 @@ class SparseCholeskySVC(KernelMachine):
         self.loss = loss
         self.intercept = intercept
         self.shift = shift
+        self.merge = merge
         self.ordering = ordering
         self.backend = backend
         self.tol = tol
@@ -163,11 +171,39 @@ class SparseCholeskySVC(KernelMachine):
         }
         return CompactKernel(**arguments | dict(self.approximation_params or {})), solver
 
+    # ------------------------------------------------------------------- equal rows
+    def _row_weights(self, X, y, sample_weight):
+        weights = super()._row_weights(X, y, sample_weight)
+        codes = np.unique(y, return_inverse=True)[1]
+        others = (codes,) if weights is None else (codes, weights)
+        self.distinct_ = distinct_rows(X, *others) if self.merge else None
+        return weights
+
+    def _approximate(self, approximation, solver, X):
+        if self.distinct_ is not None:
+            shifts = approximation.shift / self.distinct_.counts
+            approximation.set_params(shift=shifts)
+            X = X[self.distinct_.first]
+        return super()._approximate(approximation, solver, X)
+
+    def _solve(self, solver, data, signs, weights):
+        if self.distinct_ is not None:
+            first, counts = self.distinct_
+            signs = [sign[first] for sign in signs]
+            weights = counts * (1.0 if weights is None else weights[first])
+        return super()._solve(solver, data, signs, weights)
+
     def _solver_arguments(self, solver):
         arguments = super()._solver_arguments(solver)
         if solver.needs == "features":
             arguments["dual_of"] = self.approximation_.dual_from_weights
+            if solver.all_at_once and self.max_memory:
+                arguments["max_memory"] = self._memory_left()
         return arguments
+
+    def _memory_left(self):
+        """What may be taken beside the matrix and its factor."""
+        return max(1, memory_limit(self.max_memory) - self.approximation_.nbytes)
 
     def _store(self, solver):
         """Whatever the path, decisions come from the dual variables and the sparse kernel."""

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from kernlab.approximations.compact import radius_by_quantile
 from kernlab.approximations.compact.sampling import predict_entries
+from kernlab.estimators.equal_rows import distinct_rows
 
 WIDTHS = 2.0 ** -np.arange(8)  # tried by default, of the largest that the floor allows
 
@@ -24,19 +25,29 @@ def cross_validate_sigma(
 
     `floor`: the share of zeros that the kernel matrix must have; a width below it is not tried.
     `sigmas`: the widths; None for the largest that the floor allows, and seven halvings of it.
+    Where the machine merges equal rows, sparsity is that of the distinct ones.
 
     Returns a table with a row for each sigma: its predicted `sparsity`, `accuracy` and
     `standard_error` over the folds, `seconds`, and `status`: "ok", or why it was not tried. The
     best of them is `best_sigma(table)`.
     """
+    held = X
+    if machine.merge:
+        distinct = distinct_rows(X, np.unique(y, return_inverse=True)[1])
+        held = X if distinct is None else X[distinct.first]
     if sigmas is None:
-        sigmas = radius_by_quantile(X, floor, random_state) / 3.0 * WIDTHS
+        sigmas = radius_by_quantile(held, floor, random_state) / 3.0 * WIDTHS
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
     splits = list(folds.split(np.zeros(len(y)), y))
-    rows = [
-        _row(machine, X, y, float(sigma), floor, splits, sample_weight, random_state)
-        for sigma in sorted(sigmas)
-    ]
+    rows = []
+    for sigma in map(float, sorted(sigmas)):
+        radius = 3.0 * sigma if machine.alpha is None else 1.0 / machine.alpha
+        entries = predict_entries(held, radius, random_state).entries
+        row = {"sigma": sigma, "sparsity": 1.0 - entries / held.shape[0] ** 2}
+        if row["sparsity"] < floor - 1.0 / held.shape[0]:
+            rows.append(row | _not_tried(row["sparsity"], floor))
+        else:
+            rows.append(row | _tried(machine, X, y, sigma, splits, sample_weight))
     return pd.DataFrame(rows)
 
 
@@ -51,20 +62,19 @@ def best_sigma(table):
     return float(tried.loc[tried.accuracy == tried.accuracy.max(), "sigma"].min())
 
 
-def _row(machine, X, y, sigma, floor, splits, sample_weight, random_state):
-    radius = 3.0 * sigma if machine.alpha is None else 1.0 / machine.alpha
-    entries = predict_entries(X, radius, random_state).entries
-    row = {"sigma": sigma, "sparsity": 1.0 - entries / X.shape[0] ** 2}
-    if row["sparsity"] < floor - 1.0 / X.shape[0]:
-        return row | {
-            "accuracy": np.nan,
-            "standard_error": np.nan,
-            "seconds": 0.0,
-            "status": f"sparsity {row['sparsity']:.4f} is below the floor {floor}",
-        }
+def _not_tried(sparsity, floor):
+    return {
+        "accuracy": np.nan,
+        "standard_error": np.nan,
+        "seconds": 0.0,
+        "status": f"sparsity {sparsity:.4f} is below the floor {floor}",
+    }
+
+
+def _tried(machine, X, y, sigma, splits, sample_weight):
     began = time.perf_counter()
     scores = [_score(machine, X, y, sigma, *split, sample_weight) for split in splits]
-    return row | {
+    return {
         "accuracy": float(np.mean(scores)),
         "standard_error": float(np.std(scores, ddof=1) / np.sqrt(len(scores))),
         "seconds": time.perf_counter() - began,

@@ -307,3 +307,17 @@ def test_definiteness_is_known_by_the_exponent_or_proved_by_a_factor():
     smallest = la.eigvalsh(kernel.matrix_.toarray())[0]
     assert kernel.is_definite(-1.01 * smallest)
     assert not kernel.is_definite(-0.99 * smallest)
+
+
+def test_a_shift_for_each_row_stands_where_the_row_does():
+    rows = np.random.default_rng(3).random((80, 2))
+    shifts = np.linspace(0.0, 2.0, 80)
+    plain = CompactKernel(gamma=20.0, l=3, shift=0.0).fit(rows)
+    shifted = CompactKernel(gamma=20.0, l=3, shift=shifts)
+    F = shifted.fit_transform(rows)
+    added = (shifted.matrix_ - plain.matrix_).toarray()
+    np.testing.assert_allclose(added, np.diag(shifts), atol=1e-15)
+    np.testing.assert_allclose(shifted.transform(rows).toarray(), F.toarray(), atol=1e-7)
+    for wrong in (shifts[:-1], -shifts, np.full(80, np.nan)):
+        with pytest.raises(ValueError, match="one for each row"):
+            CompactKernel(gamma=20.0, l=3, shift=wrong).fit(rows)

@@ -174,8 +174,8 @@ def test_the_matrix_is_its_upper_half_mirrored(sizes, density, monkeypatch):
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")  # ranges of rows that meet inside a block
     upper = sp.triu(sp.random(60, 60, density, random_state=1), k=1).tocsr()
     upper.sort_indices()
-    K = symmetric(parts_of(upper, sizes), 60, 1.5)
-    expected = (upper + upper.T + 1.5 * sp.identity(60)).toarray()
+    K = symmetric(parts_of(upper, sizes), 60, np.arange(60.0))
+    expected = (upper + upper.T + sp.diags(np.arange(60.0))).toarray()
     np.testing.assert_array_equal(K.toarray(), expected)
     assert K.has_canonical_format
 
@@ -190,7 +190,7 @@ def test_assembly_stops_when_the_entries_found_pass_the_limit():
         return Hits(counts, columns, np.ones(len(columns)))
 
     with pytest.raises(MemoryLimitError, match=r"entries found so far, 12 bytes each"):
-        assemble(all_behind, 5000, 1.0, max_memory="50MB")
+        assemble(all_behind, 5000, np.ones(5000), max_memory="50MB")
     assert len(asked) < 5
 
 

@@ -48,7 +48,7 @@ class CompactKernel(Approximation):
     l : "askey", floor(p/2) + 1 for p features, which keeps the kernel positive definite;
         "askey-odd", the next odd number (what the thesis computed with); or a number.
     taper : "askey", or "wendland-c2", "-c4", "-c6", which are smooth at the origin (l is not used).
-    shift : added to the diagonal.
+    shift : added to the diagonal; a number, or one for each row.
     ordering, backend : of the Cholesky factor (see `factorise`).
     drop : entries of the features, which are at most 1, that are smaller than this are left out:
         half of them are below 1e-10.
@@ -112,8 +112,7 @@ class CompactKernel(Approximation):
         return make_compact_kernel(gamma, alpha, self.l, self.taper, X.shape[1])
 
     def _fit(self, X):
-        if not (np.isscalar(self.shift) and np.isfinite(self.shift) and self.shift >= 0):
-            raise ValueError(f"shift must be a number that is not negative, not {self.shift!r}")
+        shifts = self._shifts(X.shape[0])
         self._profile = profile_of(self.kernel_, X.shape[1])
         radius = self._profile.radius
         with self._timed("predict"), single_blas_thread():
@@ -123,7 +122,7 @@ class CompactKernel(Approximation):
             search = find_search(X, radius, self.search, self.random_state, self.max_memory)
             self._near = NearKernel(search, self._profile, X.shape[0])
         with self._timed("assemble"):
-            self._matrix = self._near.matrix(1.0 + self.shift, self.max_memory)
+            self._matrix = self._near.matrix(1.0 + shifts, self.max_memory)
         self._product = SparseProduct(self._matrix)
         self._factors = Factors(
             self._matrix,
@@ -134,6 +133,16 @@ class CompactKernel(Approximation):
             max_memory=self.max_memory,
         )
         self._check_definiteness(X.shape[1])
+
+    def _shifts(self, n_rows):
+        """The shift of each row."""
+        shifts = np.asarray(self.shift, np.float64)
+        if shifts.shape not in ((), (n_rows,)) or not np.all((shifts >= 0) & (shifts < np.inf)):
+            raise ValueError(
+                f"shift must be a number that is not negative, or one for each row, not "
+                f"{self.shift!r}"
+            )
+        return np.broadcast_to(shifts, n_rows)
 
     def _timed(self, part):
         return _Stopwatch(self.timings_, part)
@@ -148,13 +157,13 @@ class CompactKernel(Approximation):
         with self._timed("smallest eigenvalue"):
             shifted = smallest_eigenvalue(self._product, n)
             at_least = self._matrix.diagonal().min() - gershgorin_radii(self._matrix).max()
-        self.smallest_eigenvalue_ = shifted - self.shift
+        self.smallest_eigenvalue_ = shifted - float(np.max(self.shift))
         proof = " (it is, by Gershgorin's circles)" if at_least > 0 else ""
         warnings.warn(
             f"the exponent {self._profile.exponent:g} is below {enough}, which a kernel of this "
             f"kind needs to be positive definite on any rows of {n_features} features. On these "
             f"rows the smallest eigenvalue of its matrix is about {self.smallest_eigenvalue_:.2g}, "
-            f"and {self.shift:g} is added to it{proof}",
+            f"and {float(np.min(self.shift)):g} is added to it{proof}",
             stacklevel=4,
         )
 
@@ -207,7 +216,8 @@ class CompactKernel(Approximation):
         try:
             return self._factors.factor(beta, entry_bytes)
         except NotPositiveDefinite as error:
-            smallest = smallest_eigenvalue(self._product, self._matrix.shape[0]) - self.shift
+            smallest = smallest_eigenvalue(self._product, self._matrix.shape[0])
+            smallest -= float(np.max(self.shift))
             raise ValueError(
                 f"{error}. The smallest eigenvalue of the kernel matrix is about {smallest:.2g}: "
                 f"raise shift above {max(0.0, -smallest):.2g}, or l to at least "
@@ -247,7 +257,8 @@ class CompactKernel(Approximation):
         A row that equals a fitted row has that row's features (of several such rows, the first's):
         the shift belongs to a row, not to a distance of zero.
         """
-        return self.factor_.features(self._near.cross(self._validated(X), self.shift), self.drop)
+        shifts = self._shifts(self._matrix.shape[0])
+        return self.factor_.features(self._near.cross(self._validated(X), shifts), self.drop)
 
     def dual_from_weights(self, weights):
         """The coefficient of each fitted row, from weights of the features (equation 42)."""

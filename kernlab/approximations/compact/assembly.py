@@ -27,7 +27,7 @@ def assembly_bytes(n_entries):
 
 
 def assemble(upper_part, n_rows, diagonal, max_memory=None):
-    """The kernel matrix, with `diagonal` on its diagonal.
+    """The kernel matrix, with the array `diagonal` on its diagonal.
 
     `upper_part(rows)` gives the entries behind the diagonal in a slice of rows, as Hits with the
     kernel's values for squares.
@@ -63,7 +63,7 @@ WAY_OUT = (
 
 
 def symmetric(parts, n_rows, diagonal):
-    """U + U^T + diagonal I as CSR with sorted columns, from the rows of U in consecutive parts."""
+    """U + U^T + diag(d) as CSR with sorted columns, from the rows of U in consecutive parts."""
     above = np.concatenate([part.counts for part in parts])
     below = np.zeros(n_rows, np.int64)
     for part in parts:
@@ -94,7 +94,7 @@ def _write(counts, part_columns, part_values, first, start, stop, diagonal, ends
         if row >= start:
             # All that lies left of the diagonal was mirrored from the rows before.
             to = ends[row - start]
-            columns[to], values[to] = row, diagonal
+            columns[to], values[to] = row, diagonal[row]
             for k in range(counts[q]):
                 columns[to + 1 + k] = part_columns[read + k]
                 values[to + 1 + k] = part_values[read + k]

@@ -25,27 +25,28 @@ class NearKernel:
         return self._search.order
 
     def matrix(self, diagonal, max_memory=None):
-        """The kernel matrix in the search's order, with `diagonal` on its diagonal."""
+        """The kernel matrix in the search's order, with `diagonal` (of the rows) on its own."""
 
         def upper_part(rows):
             hits = self._search.above(rows)
             self._profile.evaluate(hits.squares)
             return hits
 
-        return assemble(upper_part, self._n_rows, diagonal, max_memory)
+        return assemble(upper_part, self._n_rows, diagonal[self.order], max_memory)
 
-    def cross(self, Z, at_equal=0.0):
+    def cross(self, Z, at_equal=None):
         """The kernel between new rows and the fitted rows, both in their own order, as CSR.
 
-        `at_equal` is added where a new row equals a fitted row, the first that it equals.
+        `at_equal`, of the fitted rows, is added where a new row equals one, the first that it
+        equals.
         """
 
         def part(rows):
             hits = self._search.around(Z[rows])
             equal = self._first_equal(hits)
             self._profile.evaluate(hits.squares)
-            if at_equal:
-                hits.squares[equal] += at_equal
+            if at_equal is not None:
+                hits.squares[equal] += at_equal[self.order[hits.columns[equal]]]
             return hits
 
         parts = for_each_block(part, row_blocks(Z.shape[0], NEW_ROWS))
