@@ -72,6 +72,14 @@ FIGURES = [
         fpc_simulations.draw_tolerance,
     ),
     FigureSpec(
+        "fpc-f6-readings",
+        "errors",
+        "Test errors of FPC at the tolerances 10^-3.2 (filled) and 10^-5 (hollow) under several "
+        "readings of the simulation, with the mean number of steps; grey lines: the errors that "
+        "the paper states for them (solid, dashed), with 3 and 1734 steps.",
+        fpc_simulations.draw_readings,
+    ),
+    FigureSpec(
         "fpc-f7",
         "alpha",
         "Figure 7 of the paper: errors of FPC against the proximal parameter alpha, and of ridge "

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from kernlab.datasets.generators import fpc_bayes_curve
-from kernlab.plots.fpc_axes import level, log_percent, look, mean_band, ridge_below
+from kernlab.plots.fpc_axes import level, log_percent, look, mean_band, ridge_below, say_percent
 from kernlab.plots.labels import label_lines
 from kernlab.plots.marks import plain_log_ticks
 from kernlab.plots.style import QUIET, method_colour, new_figure
@@ -48,6 +48,31 @@ def draw_tolerance(table):
     plain_log_ticks(right.yaxis)
     log_percent(left.yaxis)
     label_lines(left)
+    return figure
+
+
+def draw_readings(table):
+    """A line per reading of the text: errors at both tolerances, and the steps they took."""
+    readings = list(dict.fromkeys(table["variant"]))
+    figure, ax = new_figure(panel=(6.4, 0.36 * len(readings) + 1.1))
+    colour = method_colour("FPC")
+    for exponent, face, offset in ((3.2, colour, -0.13), (5.0, "white", 0.13)):
+        rows = table[table["exponent"] == exponent]
+        means = rows.groupby("variant")[["test_error", "n_iter"]].mean().loc[readings]
+        heights = np.arange(len(readings)) + offset
+        ax.scatter(means["test_error"], heights, s=34, facecolors=face, edgecolors=colour, zorder=3)
+        for error, height, steps in zip(means["test_error"], heights, means["n_iter"], strict=True):
+            ax.annotate(
+                f"{steps:.0f} steps", (error, height), xytext=(6, 0), textcoords="offset points",
+                va="center", fontsize=6.5, color=QUIET,
+            )  # fmt: skip
+        style = {3.2: "solid", 5.0: "dashed"}[exponent]
+        ax.axvline(rows["stated_error"].iloc[0], color=QUIET, lw=0.9, ls=style)
+    ax.set(yticks=range(len(readings)), yticklabels=readings, ylim=(len(readings) - 0.5, -0.5))
+    ax.set(xlabel="test error")
+    ax.margins(x=0.12)
+    ax.xaxis.set_major_formatter(say_percent)
+    ax.grid(axis="y", visible=False)
     return figure
 
 
