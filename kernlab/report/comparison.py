@@ -5,7 +5,7 @@ from html import escape
 
 from kernlab.published import published_ids
 from kernlab.report.numbers import as_text
-from kernlab.report.scorecard import score_study
+from kernlab.report.scorecard import TIMES_LEFT_OUT, score_study
 
 # Units of what differs from machine to machine and from run to run.
 MACHINE_UNITS = frozenset(("s", "ms", "min", "h", "MB", "GB", "bytes"))
@@ -38,7 +38,8 @@ def compare(study, table, profile):
 
 def _row(cell, profile):
     measured, status, reason = as_text(cell.measured), cell.status, cell.reason
-    if profile == "quick" and cell.unit in MACHINE_UNITS and status != "not run":
+    computed = status != "not run" or reason == TIMES_LEFT_OUT
+    if profile == "quick" and cell.unit in MACHINE_UNITS and computed:
         measured, status, reason = "", _LEFT_OUT, _WHY_LEFT_OUT
     theirs = as_text(cell.published) or cell.printed
     return (cell.row, cell.column, theirs, measured, cell.unit, status, reason)

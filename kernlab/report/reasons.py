@@ -1,12 +1,19 @@
 """Why a published number has no measured one beside it: the first cause that can be found."""
 
+import functools
+
+from kernlab.datasets import DataError
+from kernlab.datasets.registry import protocol_rows
 from kernlab.plots import finished
 from kernlab.published import SETTING
 from kernlab.report.numbers import as_text
 from kernlab.studies.measuring import NOT_RUN, OK
-from kernlab.studies.profiles import get_profile
+from kernlab.studies.profiles import PROFILES, get_profile
 
 _MESSAGE_LENGTH = 160
+_QUOTED = ("taken by the authors from", "from the source of the data")
+_SAID = "the paper says so of a figure: the study draws the figure and gives no such number"
+RECOMMENDED = "recommended"  # row label of what a paper concludes from a figure
 
 
 def why_no_table(study, profile, available):
@@ -25,7 +32,7 @@ def why_no_table(study, profile, available):
     missing = [name for name in study.needs if available(name) is False]
     if missing:
         return f"data set not at hand: {', '.join(missing)}"
-    if not _points(study, profile):
+    if not _sets(study.grid, profile):
         return f"the {profile} profile has no point of this study"
     return f"the study has not been run under the {profile} profile"
 
@@ -35,8 +42,8 @@ def why_no_value(cell, study, table, profile, available):
 
     Parameters
     ----------
-    cell : object with attributes row and column
-        The labels of the published number.
+    cell : object with attributes row, column and note
+        The labels of the published number, and what its table notes about it.
     study : Study
     table : DataFrame
         All rows of the study, also those that failed or were not run.
@@ -45,31 +52,69 @@ def why_no_value(cell, study, table, profile, available):
     """
     if cell.row == SETTING:
         return "a choice of the paper, not a result"
+    if cell.row == RECOMMENDED:
+        return "a choice that the paper draws from its figure: the study's figure shows the grounds"
     if study.measured is None:
-        return "the study does not set its results beside this table"
+        said = str(getattr(cell, "note", "")).startswith("text, ")
+        return _SAID if said else "the study does not set its results beside this table"
     dataset = _dataset_of(cell.row, study, table, profile, available)
     if dataset is None:
-        return _of_the_whole_table(table)
+        return _of_the_whole_table(cell, table)
     troubled = table[(table["dataset"] == dataset) & (table["status"] != OK)]
     troubled = _of_the_method(troubled, cell.column)
     if len(troubled):
         return _message(troubled.iloc[0])
-    if not any(point.dataset == dataset for point in _points(study, profile)):
+    if dataset not in _sets(study.grid, profile):
         # A profile that takes the data at hand leaves out what is not; the others never had it.
         if available(dataset) is False and not get_profile(profile).needs_all_data:
             return f"data set not at hand: {dataset}"
         return f"{dataset} is not part of the {profile} profile"
     if not (table["dataset"] == dataset).any():
         return f"the study has not been run on {dataset}"
-    return "the study does not measure this"
+    return _not_measured(cell)
+
+
+def advice(label, study, profile, available):
+    """Which profile would run a data set that this one leaves out, and what it takes; or ""."""
+    names = [label, *_sets_of(study.paper, label)]
+    if not _sets(study.grid, profile).isdisjoint(names):
+        return ""
+    for other in list(PROFILES)[list(PROFILES).index(profile) + 1 :]:
+        name = next((name for name in names if name in _sets(study.grid, other)), None)
+        if name is None:
+            continue
+        fetch = f"kernlab data get {name}, then " if available(name) is False else ""
+        return f" ({fetch}kernlab reproduce {study.id} --profile {other})"
+    return ""
+
+
+def _not_measured(cell):
+    """Why a study that ran gives no such number: it is another's, or nobody measures it."""
+    note = str(getattr(cell, "note", ""))
+    quoted = next((part for part in note.split("; ") if part.startswith(_QUOTED)), "")
+    return (
+        f"a number that the paper quotes: {quoted}" if quoted else "the study does not measure this"
+    )
 
 
 def _dataset_of(label, study, table, profile, available):
     """The data set that a row label names, or None."""
-    known = {point.dataset for point in _points(study, profile)} | set(table["dataset"])
-    if label in known or available(label) is not None:
+    known = _sets(study.grid, profile) | set(table["dataset"])
+    if label in known:
         return label
-    return None
+    named = [name for name in _sets_of(study.paper, label) if name in known]
+    if named:
+        return named[0]
+    return label if available(label) is not None else None
+
+
+@functools.cache
+def _sets_of(paper, label):
+    """The data sets that a paper's tables call so: its covtype is our covtype-2."""
+    try:
+        return tuple(name for name, row in protocol_rows(paper)[1] if row == label)
+    except DataError:
+        return ()
 
 
 def _of_the_method(rows, column):
@@ -79,13 +124,13 @@ def _of_the_method(rows, column):
     return rows[rows["method"] == max(named, key=len)] if named else rows
 
 
-def _of_the_whole_table(table):
+def _of_the_whole_table(cell, table):
     troubled = len(table) - len(finished(table))
     if troubled:
         first = table[table["status"] != OK].iloc[0]
         share = f"{as_text(troubled)} of {as_text(len(table))} rows have no result"
         return f"{share}, the first: {_message(first)}"
-    return "the study does not measure this"
+    return _not_measured(cell)
 
 
 def _message(row):
@@ -95,9 +140,10 @@ def _message(row):
     return message if row["status"] == NOT_RUN else f"{row['status']}: {message}"
 
 
-def _points(study, profile):
-    """The points of a study's grid; none where the grid cannot be made here."""
+@functools.lru_cache
+def _sets(grid, profile):
+    """The data sets of a study's grid; none where the grid cannot be made here."""
     try:
-        return study.grid(profile)
+        return frozenset(point.dataset for point in grid(profile))
     except Exception:
-        return []
+        return frozenset()

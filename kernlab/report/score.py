@@ -5,6 +5,7 @@ and from nothing else. Nobody enters one.
 """
 
 import math
+import re
 
 import pandas as pd
 
@@ -23,10 +24,11 @@ def score(published, measured, tolerances):
     Parameters
     ----------
     published : DataFrame
-        Columns row, column, value, unit, as `kernlab.published.published` returns them.
+        Columns row, column, value, unit and, optionally, printed, as `published` returns them. A
+        number counts as known to the digits that are printed: what rounds to it reproduces it.
     measured : DataFrame
         Columns row, column, value, with the published labels, and optionally reason: why a value is
-        missing. Rows that are absent count as not run.
+        missing, or differs. Rows that are absent count as not run.
     tolerances : mapping
         From column label to `Tolerance`. A column without one has to agree exactly.
 
@@ -42,14 +44,24 @@ def score(published, measured, tolerances):
     rows = []
     for cell in published.itertuples(index=False):
         value, reason = ours.pop((cell.row, cell.column), (math.nan, ""))
-        status, why = judge(cell.value, value, tolerances.get(cell.column, EXACT))
+        rounding = rounding_of(getattr(cell, "printed", ""), cell.value)
+        status, why = judge(cell.value, value, tolerances.get(cell.column, EXACT), rounding)
+        if status in ("different", "better") and reason:
+            why = f"{why}. {reason}"
         rows.append((cell.row, cell.column, cell.value, value, cell.unit, status, why or reason))
     scored = pd.DataFrame(rows, columns=list(COLUMNS))
     scored.attrs["unmatched"] = sorted(ours)
     return scored
 
 
-def judge(published, measured, tolerance):
+def rounding_of(printed, value):
+    """Half a unit of the last digit that is printed after the point; 0 where none is."""
+    numbers = re.findall(r"\d[\d,]*\.\d+", str(printed))
+    digits = [len(n.rpartition(".")[2]) for n in numbers if float(n.replace(",", "")) == value]
+    return 0.5 * 10.0 ** -max(digits) if digits else 0.0
+
+
+def judge(published, measured, tolerance, rounding=0.0):
     """The status of one pair of numbers, and the reason in words."""
     if not math.isfinite(published):
         return "not run", "the paper prints no number here"
@@ -58,24 +70,21 @@ def judge(published, measured, tolerance):
     if math.isinf(measured):
         return "not run", "the measured value is not finite"
     difference = measured - published
-    if tolerance.accepts(published, measured):
+    allowed = max(tolerance.absolute, tolerance.relative * abs(published), rounding)
+    if Tolerance(absolute=allowed).accepts(published, measured):
         if difference == 0:
             return "reproduced", "equal"
-        return (
-            "reproduced",
-            f"{as_text(abs(difference), 3)} apart, {_allowed(published, tolerance)}",
-        )
+        return "reproduced", f"{as_text(abs(difference), 3)} apart, {_said(allowed)}"
     if tolerance.improves(published, measured):
         return "better", f"{_direction(difference)}, and {tolerance.better} is better"
-    return "different", f"{_direction(difference)}; {_allowed(published, tolerance)}"
+    return "different", f"{_direction(difference)}; {_said(allowed)}"
 
 
 def _direction(difference):
     return f"{as_text(abs(difference), 3)} {'higher' if difference > 0 else 'lower'}"
 
 
-def _allowed(published, tolerance):
-    allowed = max(tolerance.absolute, tolerance.relative * abs(published))
+def _said(allowed):
     return f"{as_text(allowed, 3)} allowed" if allowed else "no difference allowed"
 
 

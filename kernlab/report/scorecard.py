@@ -1,6 +1,7 @@
 """Every published number beside ours, with a status that is computed and a reason in words."""
 
 import functools
+from math import nan
 
 import pandas as pd
 
@@ -10,6 +11,10 @@ from kernlab.report import reasons
 from kernlab.report.outputs import read_tables
 from kernlab.report.score import score
 from kernlab.studies import STUDIES
+
+# Under the quick profile small data are timed beside whatever else the machine does just then.
+TIMES = frozenset(("s", "ms", "min", "h"))
+TIMES_LEFT_OUT = "times are not compared under the quick profile, which is no benchmark"
 
 _NOTHING = pd.DataFrame({"row": [], "column": [], "value": []})
 
@@ -31,30 +36,45 @@ def scorecard(profile, out=None):
         ``attrs["problems"]`` lists in words what is wrong with the comparison itself.
     """
     tables = read_tables(profile, out)
-    parts = [score_study(study_id, tables.get(study_id), profile) for study_id in published_ids()]
+    parts = [
+        score_study(study_id, tables.get(study_id), profile, advise=True)
+        for study_id in published_ids()
+    ]
     problems = [problem for part in parts for problem in part.attrs.pop("problems")]
     card = pd.concat(parts, ignore_index=True)
     card.attrs = {"problems": problems}
     return card
 
 
-def score_study(study_id, table, profile):
-    """The scorecard of one study from its table, or from None where it has left no table."""
+def score_study(study_id, table, profile, *, advise=False):
+    """The scorecard of one study from its table, or from None where it has left no table.
+
+    With `advise` the reasons also say what would run a number here and now, which is not the same
+    on every machine.
+    """
     printed = published(study_id)
     study = STUDIES.get(study_id)
     scored, problems = _scored(study_id, study, printed, table)
+    if profile == "quick":
+        left_out = scored["unit"].isin(TIMES) & (scored["status"] != "not run")
+        scored.loc[left_out, ["measured", "status", "reason"]] = (nan, "not run", TIMES_LEFT_OUT)
     available = _availability()
+
+    @functools.cache
+    def advice(label):
+        return reasons.advice(label, study, profile, available) if advise else ""
 
     def reason(cell):
         if cell.reason:
             return cell.reason
         if study is None or table is None:
             return reasons.why_no_table(study, profile, available)
-        return reasons.why_no_value(cell, study, table, profile, available)
+        why = reasons.why_no_value(cell, study, table, profile, available)
+        return why + advice(cell.row)
 
+    scored["printed"], scored["note"] = printed["printed"].to_list(), printed["note"].to_list()
     scored["reason"] = [reason(cell) for cell in scored.itertuples(index=False)]
     scored.insert(0, "study", study_id)
-    scored["printed"], scored["note"] = printed["printed"].to_list(), printed["note"].to_list()
     scored.attrs = {"problems": problems}
     return scored
 

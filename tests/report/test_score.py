@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlab.report.score import COLUMNS, STATUSES, judge, score
+from kernlab.report.score import COLUMNS, STATUSES, judge, rounding_of, score
 from kernlab.studies import Tolerance
 
 numbers = st.floats(-1e9, 1e9)
@@ -141,6 +141,41 @@ def test_a_printed_dash_is_not_run_whatever_was_measured():
 def test_a_missing_value_takes_the_reason_that_the_study_gives():
     card = score(published(1, 2), measured(math.nan, 2, reason=["out of memory", "ignored"]), {})
     assert card["reason"].to_list() == ["out of memory", "equal"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "rounding"),
+    [
+        ("0.0", 0.0, 0.05),
+        ("97.19 (0.71)", 97.19, 0.005),
+        ("97.19 (0.71)", 0.71, 0.005),
+        ("1,026.9", 1026.9, 0.05),
+        ("145", 145.0, 0.0),  # a count
+        ("4 million", 4e6, 0.0),
+        ("≈ 6.3 × 10^{-4}", 0.00063, 0.0),  # not the number itself
+        ("0.9h", 0.9, 0.05),
+        ("", 1.0, 0.0),
+    ],
+)
+def test_a_number_is_known_to_the_digits_that_are_printed(printed, value, rounding):
+    assert rounding_of(printed, value) == pytest.approx(rounding)
+
+
+def test_what_rounds_to_the_printed_number_reproduces_it():
+    printed = published(0.0, 0.0, 0.0).assign(printed=["0.0", "0.000", "0"])
+    tolerance = {"accuracy": Tolerance(relative=0.5, better="lower")}
+    ours = measured(0.0003, 0.003, 0.0003)
+    assert statuses(printed, ours, tolerance) == ["reproduced", "different", "different"]
+
+
+def test_the_study_may_say_why_a_number_differs():
+    ours = measured(3, 1, 2, reason=["another split", "", "unused"])
+    card = score(published(1, 1, 2), ours, {})
+    assert card["reason"].to_list() == [
+        "2 higher; no difference allowed. another split",
+        "equal",
+        "equal",
+    ]
 
 
 def test_a_column_without_tolerance_has_to_agree_exactly():

@@ -1,5 +1,7 @@
 """The scorecard has a row for every published number, and a reason for every one without ours."""
 
+import dataclasses
+
 import pandas as pd
 import pytest
 import report_demo
@@ -144,6 +146,65 @@ def test_what_a_paper_chose_is_not_a_result(studies):
     studies[study_id] = study(one_value())
     card = score_study(study_id, report_demo.small_table(), "quick")
     assert reason_of(card, SETTING, cell.column) == "a choice of the paper, not a result"
+
+
+def timed(table):
+    cells = [("a9a", "LASN time", 5.0), ("a9a", "LASN accuracy", 84.0)]
+    return pd.DataFrame(cells, columns=["row", "column", "value"])
+
+
+def test_the_quick_profile_compares_no_times(studies):
+    studies["lasn-t4"] = study(timed)
+    card = score_study("lasn-t4", report_demo.small_table(), "quick")
+    assert "times are not compared" in reason_of(card, "a9a", "LASN time")
+    cell = card[(card["row"] == "a9a") & (card["column"] == "LASN time")].iloc[0]
+    assert cell["measured"] != cell["measured"]
+    accuracy = card[(card["row"] == "a9a") & (card["column"] == "LASN accuracy")]
+    assert accuracy.iloc[0]["status"] == "different"
+    card = score_study("lasn-t4", report_demo.small_table(), "standard")
+    times = card[(card["row"] == "a9a") & (card["column"] == "LASN time")]
+    assert times.iloc[0]["measured"] == 5.0
+
+
+def test_the_scorecard_says_what_would_run_a_number(studies):
+    def grid(profile):
+        names = ["a9a"] if profile == "quick" else ["a9a", "ijcnn1"]
+        return [Point.make(name, "LASN") for name in names]
+
+    studies["lasn-t4"] = dataclasses.replace(study(one_value()), grid=grid)
+    card = score_study("lasn-t4", report_demo.small_table(), "quick", advise=True)
+    told = reason_of(card, "ijcnn1")
+    command = "kernlab reproduce lasn-t4 --profile standard"
+    assert told == (
+        f"ijcnn1 is not part of the quick profile (kernlab data get ijcnn1, then {command})"
+    )
+    assert reason_of(card, "madelon") == "madelon is not part of the quick profile"
+    plain = score_study("lasn-t4", report_demo.small_table(), "quick")
+    assert reason_of(plain, "ijcnn1") == "ijcnn1 is not part of the quick profile"
+
+
+def test_a_row_is_known_by_what_the_paper_calls_its_data_set(studies):
+    told = pd.DataFrame({"dataset": ["covtype-2"], "method": ["LLSVM"], "message": ["too large"]})
+    tiny = study(one_value("covtype", "LLSVM error", 3.0), points=("covtype-2",))
+    studies["llsvm-t3"] = dataclasses.replace(tiny, id="llsvm-t3", paper="llsvm")
+    table = pd.concat([report_demo.small_table(), told.assign(status="not run")])
+    (cell,) = published("llsvm-t3").query("row == 'covtype' and column == 'Linear error'").index
+    card = score_study("llsvm-t3", table, "quick")
+    assert card.loc[cell, "reason"] == "too large"
+
+
+def test_numbers_that_a_paper_quotes_or_concludes_are_told_apart(studies):
+    studies["fpc-t5"] = study(lambda table: pd.DataFrame(columns=["row", "column", "value"]))
+    table = report_demo.small_table().query("status == 'ok'")
+    card = score_study("fpc-t5", table, "quick")
+    assert "that the paper quotes: taken by the authors from Marron" in reason_of(
+        card, "kNN", "accuracy"
+    )
+    assert reason_of(card, "FPC", "accuracy") == "the study does not measure this"
+    studies["lasn-f5"] = study(None)
+    card = score_study("lasn-f5", table, "quick")
+    assert "draws from its figure" in reason_of(card, "recommended", "C")
+    assert "says so of a figure" in reason_of(card, "accuracy", "stable from C")
 
 
 def test_a_study_without_comparison_says_so(studies):
