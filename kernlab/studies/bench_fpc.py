@@ -207,7 +207,7 @@ def comparison(table):
     scaling = rows[rows["variant"] == "scaling"].groupby("rows")["fit_seconds"].median()
     if len(scaling) > 1:
         exponent = np.polyfit(np.log(scaling.index.to_numpy(float)), np.log(scaling), 1)[0]
-        work = f"m from {scaling.index[0]:,} to {scaling.index[-1]:,}"
+        work = f"m from {scaling.index[0]:,.0f} to {scaling.index[-1]:,.0f}"
         lines.append({"work": work, "method": "FPC", "ratio": exponent, "asked": "at most 1.02"})
     for exponent, asked in STEPS_ASKED.items():
         part = rows[rows["exponent"] == exponent] if "exponent" in rows else rows[:0]
