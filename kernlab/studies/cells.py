@@ -1,0 +1,57 @@
+"""Measured values under the labels of a published table, with words where there is none.
+
+A value that would not be comparable is left out with its reason: a spread over two repeats, or an
+error on fewer rows than the paper's.
+"""
+
+import numpy as np
+import pandas as pd
+
+ENOUGH_REPEATS = 5  # for a standard deviation
+FEW_LANDMARKS = 200
+COLUMNS = ("row", "column", "value", "reason")
+_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def as_cells(cells):
+    """Tuples (row, column, value[, reason]) as a table; without value and reason they are dropped.
+
+    The reason says why a value is missing, or why it differs.
+    """
+    table = pd.DataFrame([(*cell, "")[:4] for cell in cells], columns=list(COLUMNS))
+    return table[table["value"].notna() | (table["reason"] != "")].reset_index(drop=True)
+
+
+def spread_cell(row, column, values):
+    """The standard deviation over repeats, where there are enough of them."""
+    values = values.dropna()
+    if len(values) >= ENOUGH_REPEATS:
+        return row, column, float(values.std(ddof=1))
+    several = "1 repeat gives" if len(values) == 1 else f"{len(values)} repeats give"
+    return row, column, np.nan, f"{several} no standard deviation worth comparing"
+
+
+def in_printed_units(cells, published):
+    """Cells whose times, given in seconds, are turned into the unit that the paper prints."""
+    units = {(row.row, row.column): row.unit for row in published.itertuples()}
+    return [
+        (row, column, value / _SECONDS.get(units.get((row, column)), 1.0), *reason)
+        for row, column, value, *reason in cells
+    ]
+
+
+def growth_cell(table, landmarks):
+    """The exponent with which the time of fitting grows in k: the mean over data sets.
+
+    Papers say "linearly" or "quadratically" of curves. Counted from 200 landmarks on: below, what
+    does not depend on k takes most of the time.
+    """
+    exponents = []
+    for _, rows in table[table[landmarks] >= FEW_LANDMARKS].groupby("dataset"):
+        means = rows.groupby(landmarks)["fit_seconds"].mean().dropna()
+        if len(means) >= 3:
+            exponents.append(np.polyfit(np.log(means.index), np.log(means), 1)[0])
+    if exponents:
+        return "training time", "exponent in k", float(np.mean(exponents))
+    reason = f"it takes times on the paper's own sets, from {FEW_LANDMARKS} landmarks on"
+    return "training time", "exponent in k", np.nan, reason
