@@ -14,6 +14,7 @@ from kernlab.plots.marks import plain_log_ticks, slope_guide
 from kernlab.plots.style import method_colour, new_figure
 
 CLASSES = ("#0062B0", "#CC3311", "#B98800")
+SLIP_FORMS = {"equal weights": "#B5B5B5", "as printed": "#CC3311", "corrected": "#009E73"}
 PATHS = {"double loop": "#8C8C8C", "cholesky": "#CC3311", "newton": "#009E73"}
 
 
@@ -110,7 +111,7 @@ def draw_slip(table):
         ]
         found = rows.set_index("variant")["test_accuracy"]
         ax.plot(found, [height] * len(found), color="#D5D5D5", lw=2, zorder=1)
-        for form, colour in (("as printed", "#CC3311"), ("corrected", "#009E73")):
+        for form, colour in SLIP_FORMS.items():
             if form in found:
                 label = form if height == 0 else None
                 ax.scatter(found[form], height, color=colour, s=40, zorder=3, label=label)

@@ -90,13 +90,14 @@ SLIPS = {
     ),
 }
 FORMS = ("as printed", "corrected")
+NULL = "equal weights"  # every row's dual variable as large as their mean: near rows vote
 
 
 def _slip_grid(profile):
     return [
         Point.make(name, "listing", form, sigma=sigma, l=exponent)
         for name, sigma, exponent in SLIPS.get(profile, SLIPS["standard"])
-        for form in FORMS
+        for form in (*FORMS, NULL)
     ]
 
 
@@ -122,8 +123,7 @@ def _slip(point, seed):
             dual_of=lambda w: solve_upper(factor.lower, w),
         )
         lam = y[P] * solve_upper(factor.lower, result.coefficients)
-        order = P if point.variant == "as printed" else np.argsort(P)
-        dual[:, k] = y * lam[order]
+        dual[:, k] = y * _ordered(lam, P, point.variant)
         intercepts[k] = result.intercept
     scores = kernel.dual_decision(data.X_test, dual, np.arange(len(P))) + intercepts
     return {
@@ -135,6 +135,13 @@ def _slip(point, seed):
     }
 
 
+def _ordered(dual, permutation, form):
+    """Dual variables of the factor's rows, brought to the order of the data in one of the forms."""
+    if form == NULL:
+        return np.full(len(dual), dual.mean())
+    return dual[permutation if form == "as printed" else np.argsort(permutation)]
+
+
 def _slip_key_figures(table):
     figures = {}
     for (name, sigma, exponent), rows in table.groupby(["dataset", "sigma", "l"], sort=False):
@@ -143,6 +150,10 @@ def _slip_key_figures(table):
             figures[f"{name}, sigma = {sigma:g}, l = {exponent:g}"] = (
                 f"{found['as printed']:.1%} as printed, {found['corrected']:.1%} corrected"
             )
+            if NULL in found:
+                figures[f"{name}, sigma = {sigma:g}, l = {exponent:g}"] += (
+                    f", {found[NULL]:.1%} with equal weights"
+                )
     return figures
 
 

@@ -66,10 +66,8 @@ def _neighbours(X, cut_off, seed):
     sample = sample_rows(X, seed, n_pairs=SAMPLED_PAIRS)
     near, equal, nearest = [], [], []
     for distances in distances_from(X, sample):
-        rows = sample[len(near) : len(near) + len(distances)]
         # Distances come from differences of large numbers: what is as small as this is rounding.
-        same = distances < 1e-6 * distances.max()
-        same[np.arange(len(rows)), rows] = True
+        same = distances <= 1e-6 * distances.max()
         equal += (same.sum(axis=1) - 1).tolist()
         near += ((distances < cut_off) | same).sum(axis=1).tolist()
         nearest += np.where(same, np.inf, distances).min(axis=1).tolist()
