@@ -48,7 +48,7 @@ class SparseCholeskySVC(KernelMachine):
     taper : "askey", or the smooth "wendland-c2", "wendland-c4", "wendland-c6" (without l).
     loss : "squared_hinge", or "hinge" with solver="cholesky" (eq. 35; LinearSVC's default, which
         the thesis used, is the squared one).
-    intercept : "penalised" as LIBLINEAR, "none", or "free" with solver="newton".
+    intercept : "penalised" as LIBLINEAR, "none", or "free" (not with the hinge).
     shift : added to the diagonal of K.
     merge : whether rows of equal features, label and weight are taken as one that counts for all.
         The optimum is the same; the matrix, `sparsity_`, `permutation_` and `support_` are then

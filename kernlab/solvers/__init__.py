@@ -138,7 +138,7 @@ SOLVERS = {
             partial(solve_liblinear, method="tron"),
             "features",
             ("squared_hinge",),
-            ("penalised", "none"),
+            ("penalised", "none", "free"),
             "LIBLINEAR's trust-region Newton method",
             takes_seed=True,
             all_at_once=True,

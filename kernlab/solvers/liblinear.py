@@ -47,6 +47,9 @@ def solve_liblinear(
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) with LIBLINEAR.
 
+    A free intercept is a feature as large as to make its own penalty vanish, for "tron", which
+    minds no feature of another size; its best value for the weights found takes its place.
+
     y: labels -1 and 1, or one column of them for each of several problems, which give a list of
     results. "tron" works on as many of them at a time as there are cores, and as `max_memory` has
     room for: LIBLINEAR copies the features for each. "dcd" takes one after the other, for it draws
@@ -64,13 +67,15 @@ def solve_liblinear(
     several = columns.ndim == 2
     columns = [signs(column, F.shape[0]) for column in (columns.T if several else [columns])]
     costs = row_costs(C, F.shape[0], sample_weight)
+    constant = _constant_feature(costs) if intercept == "free" else 1.0
     model = LinearSVC(
         loss=loss,
         C=1.0,
         dual=method == "dcd",
-        tol=tol,
+        tol=tol / constant,  # which LIBLINEAR takes relative to a gradient that holds the constant
         max_iter=max_iter,
-        fit_intercept=intercept == "penalised",
+        fit_intercept=intercept != "none",
+        intercept_scaling=constant,
         random_state=np.random.default_rng(random_state).integers(2**31 - 1),
     )
     problem = _Problem(F, costs, loss, intercept, dual_of)
@@ -95,6 +100,11 @@ def solve_liblinear(
         "the gap): raise max_iter, lower C or scale the features.",
     )
     return results if several else results[0]
+
+
+def _constant_feature(costs):
+    """The constant a whose weight b / a has a penalty b^2 / (2 a^2) far below the objective."""
+    return 100.0 * max(1.0, 1.0 / np.sqrt(max(costs.sum(), np.finfo(float).tiny)))
 
 
 def at_a_time(F, max_memory=None):
@@ -124,7 +134,7 @@ class _Problem:
         w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
         dual = self.dual_of(w) * y if self.dual_of else self._settled(y, w, b)
         certificate = certify_primal(
-            *(F, y, w, b),
+            *(F, y, w, None if self.intercept == "free" else b),
             C=1.0,
             loss=self.loss,
             intercept=self.intercept,
@@ -134,7 +144,7 @@ class _Problem:
         n_iter = int(np.max(model.n_iter_))
         return SolverResult(
             coefficients=w,
-            intercept=b,
+            intercept=certificate.intercept,
             objective=certificate.primal,
             dual_objective=certificate.dual,
             kkt_residual=certificate.kkt_residual,
@@ -153,6 +163,8 @@ class _Problem:
         )
 
     def _settled(self, y, w, b):
+        if self.intercept == "free":
+            return None  # coordinate descent keeps no balance: margins alone say what they are
         return _settle(self.F, y, w, b, self.costs, self.loss, self.intercept)
 
 
@@ -191,10 +203,11 @@ def _check(method, loss, intercept, start):
     get_loss(loss)
     if method == "tron" and loss != "squared_hinge":
         raise ValueError("LIBLINEAR's tron needs a smooth loss: loss='squared_hinge'")
-    if intercept not in ("penalised", "none"):
+    offered = ("penalised", "none", "free")[: 3 if method == "tron" else 2]
+    if intercept not in offered:
         raise ValueError(
-            f"LIBLINEAR offers intercept='penalised' or 'none', not {intercept!r}; the newton "
-            "solver offers a free one"
+            f"LIBLINEAR's {method} offers intercept={' or '.join(map(repr, offered))}, not "
+            f"{intercept!r}; its tron and the newton solver offer a free one"
         )
     if start is not None:
         raise ValueError("LIBLINEAR starts from zero: start must be None; dcd and newton take one")

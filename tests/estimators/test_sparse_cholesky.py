@@ -59,7 +59,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 # ---------------------------------------------------------------------------- the two paths
-@pytest.mark.parametrize("intercept", ["penalised", "none"])
+@pytest.mark.parametrize("intercept", ["penalised", "none", "free"])
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_both_paths_reach_the_same_optimum(C, intercept):
     by_factor = machine(C=C, intercept=intercept, tol=1e-8, max_iter=100_000).fit(X, Y)
@@ -204,11 +204,13 @@ def test_the_hinge_by_the_thesis_path():
     assert np.mean(hinge.predict(NEW) == libsvm.predict(kernel(NEW, X))) > 0.98
 
 
-def test_a_free_intercept_by_products_alone():
-    fitted = machine(solver="newton", intercept="free").fit(X, Y)
+@PATHS
+def test_a_free_intercept_balances_the_dual_variables(solver):
+    fitted = machine(solver=solver, intercept="free").fit(X, Y)
     assert abs(fitted.dual_coef_.sum()) < 1e-3
+    assert abs(machine(solver=solver).fit(X, Y).dual_coef_.sum()) > 0.01
     with pytest.raises(ValueError, match="intercept="):
-        machine(solver="cholesky", intercept="free").fit(X, Y)
+        machine(loss="hinge", intercept="free").fit(X, Y)
 
 
 @PATHS

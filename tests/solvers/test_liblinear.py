@@ -9,7 +9,7 @@ from reference_qp import dual_optimum, dual_value
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from kernlab.solvers import solve_dcd, solve_liblinear
+from kernlab.solvers import solve_dcd, solve_liblinear, solve_newton
 from kernlab.solvers.liblinear import at_a_time
 
 PAIRS = [("dcd", "hinge"), ("dcd", "squared_hinge"), ("tron", "squared_hinge")]
@@ -172,7 +172,7 @@ def test_the_trace_is_what_the_callback_saw():
     [
         ({"method": "newton"}, "method='newton' is not one of dcd, tron"),
         ({"method": "tron", "loss": "hinge"}, "needs a smooth loss"),
-        ({"intercept": "free"}, "the newton solver offers a free one"),
+        ({"intercept": "free"}, "its tron and the newton solver offer a free one"),
         ({"start": np.zeros(60)}, "starts from zero"),
         ({"loss": "logistic"}, "'logistic' is not one of hinge"),
         ({"C": np.nan}, "C must be a positive number"),
@@ -223,3 +223,17 @@ def test_a_problem_more_at_a_time_needs_room_for_its_copy(monkeypatch):
             assert at_a_time(rows, held + 16_000 * copies - 1) == copies - 1
         assert at_a_time(rows, 10) == 1
         assert at_a_time(rows, "1GB") == 4
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 100.0])
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_free_intercept_is_that_of_a_solver_without_a_penalty(C, share):
+    F, _ = problem(n=200)
+    y = np.where(F[:, 0] + np.random.default_rng(5).normal(size=200) > np.quantile(F, share), 1, -1)
+    ours = solve_liblinear(F, y, C=C, intercept="free", method="tron", tol=1e-8)
+    theirs = solve_newton(F, y, C=C, intercept="free", tol=1e-10)
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-6)
+    assert ours.intercept == pytest.approx(theirs.intercept, abs=1e-3)
+    assert ours.objective >= ours.dual_objective > ours.objective * (1 - 1e-2)
+    penalised = solve_liblinear(F, y, C=C, method="tron", tol=1e-8)
+    assert abs(ours.intercept) > abs(penalised.intercept)
