@@ -1,5 +1,6 @@
-"""A real JupyterLab in Chromium: a notebook runs, a slider moves, the figure follows."""
+"""A real JupyterLab in Chromium: notebooks run, sliders move, figures follow."""
 
+import json
 import os
 import re
 import shutil
@@ -9,12 +10,15 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
 from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab import paths
+from kernlab.explorers import EXPLORERS
 
 NOTEBOOK = "00_start_here.ipynb"
+ALL_EXPLORERS = "all_explorers.ipynb"
 TOKEN = "a-token-for-this-test"
 MINUTE = 60_000  # milliseconds
 
@@ -32,6 +36,8 @@ def lab(tmp_path_factory):
     notebooks = place / "notebooks"
     notebooks.mkdir()
     shutil.copy(paths.notebooks_dir() / NOTEBOOK, notebooks)
+    nbformat.write(_notebook_of_explorers(), notebooks / ALL_EXPLORERS)
+    _keep_all_cells_in_the_page(place / "settings")
     settings = {
         "KERNLAB_OUT": str(place / "figures"),
         "JUPYTER_CONFIG_DIR": str(place / "config"),
@@ -67,6 +73,30 @@ def lab(tmp_path_factory):
         log.close()
 
 
+def _notebook_of_explorers():
+    """A cell for each registered explorer, which marks its widget with the explorer's name."""
+    cells = ["from kernlab.explorers import EXPLORERS"]
+    for name in EXPLORERS:
+        made = f"explorer = EXPLORERS[{name!r}]()"
+        cells.append(f"{made}\nexplorer.widget.add_class({_marked(name)!r})\nexplorer")
+    cells.append("print('all', 'explorers', 'shown')")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    return notebook
+
+
+def _marked(name):
+    return f"explorer-{name.replace('_', '-')}"
+
+
+def _keep_all_cells_in_the_page(settings):
+    """JupyterLab takes cells out of sight out of the page; a test wants to find them all."""
+    folder = settings / "@jupyterlab" / "notebook-extension"
+    folder.mkdir(parents=True)
+    chosen = json.dumps({"windowingMode": "none"})
+    (folder / "tracker.jupyterlab-settings").write_text(chosen)
+
+
 def _address_of(server, log):
     """Wait until the server has said where it listens, and answers there."""
     for _ in range(240):
@@ -80,18 +110,40 @@ def _address_of(server, log):
     raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
 
 
-@pytest.fixture
-def page(lab):
+@pytest.fixture(scope="module")
+def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("console", lambda message: _note(page.errors, message))
-        page.goto(f"{lab}lab/tree/{NOTEBOOK}?token={TOKEN}")
-        yield page
+        yield browser
         browser.close()
+
+
+def open_notebook(browser, lab, name):
+    """A page with a notebook in JupyterLab; what the browser complains of is in `errors`."""
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.errors, page.gave_up = [], pytest.importorskip("playwright.sync_api").TimeoutError
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda message: _note(page.errors, message))
+    page.goto(f"{lab}lab/tree/{name}?token={TOKEN}")
+    return page
+
+
+@pytest.fixture
+def page(browser, lab):
+    page = open_notebook(browser, lab, NOTEBOOK)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def explorers_page(browser, lab):
+    """All explorers of the registry, shown by a live kernel."""
+    page = open_notebook(browser, lab, ALL_EXPLORERS)
+    run_all_cells(page)
+    page.get_by_text("all explorers shown").wait_for(timeout=4 * MINUTE)
+    yield page
+    page.close()
 
 
 def _note(errors, message):
@@ -140,3 +192,44 @@ def test_the_notebook_runs_and_the_playground_follows_its_slider(page):
     for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
         assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
     assert page.errors == []
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_explorer_follows_a_widget(explorers_page, name):
+    page = explorers_page
+    explorer = page.locator(f".{_marked(name)}")
+    explorer.wait_for(timeout=MINUTE)
+    explorer.scroll_into_view_if_needed()
+    picture = explorer.locator("img").first
+    picture.wait_for(timeout=MINUTE)
+    before = picture.get_attribute("src")
+    assert move_a_widget(page, explorer, picture, before), "no picture followed the widget"
+    assert "Not drawn" not in explorer.locator(".kernlab-caption").inner_text()
+    artefact(page, f"explorer-{name}")
+    for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
+        assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
+    assert page.errors == []
+
+
+def move_a_widget(page, explorer, picture, before):
+    """Move the first slider, up or, where that is its end, down; else choose another option."""
+    sliders = explorer.locator(".noUi-handle")
+    if sliders.count() == 0:
+        explorer.locator("select").first.select_option(index=1)
+        return follows(page, picture, before)
+    for key in ("ArrowRight", "ArrowLeft"):
+        sliders.first.focus()
+        for _ in range(2):
+            page.keyboard.press(key)
+        if follows(page, picture, before):
+            return True
+    return False
+
+
+def follows(page, picture, before):
+    changed = "([image, before]) => image.src !== before"
+    try:
+        page.wait_for_function(changed, arg=[picture.element_handle(), before], timeout=20_000)
+    except page.gave_up:
+        return False
+    return True
