@@ -48,7 +48,7 @@ SHARES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the chosen sigma, for the curve
 FLOOR = 0.98  # of the sparsity among the widths to choose from
 SECONDS = {  # predicted, of what takes minutes
     ("30,000", EXACT): 60.0,
-    ("225,000 in [-1, 1]", CHOLESKY): 60.0,
+    ("225,000 in [-1, 1]", CHOLESKY): 30.0,
     ("225,000 in [0, 1]", CHOLESKY): 250.0,
 }
 SECONDS_OF_CURVES = {  # predicted, for each of the SHARES
