@@ -1,6 +1,6 @@
 """Studies of the ADMM-HSS paper (Cipolla and Gondzio 2021)."""
 
-from kernlab.studies import hss_bound, hss_matrix
+from kernlab.studies import hss_bound, hss_grid, hss_matrix, hss_steps, hss_tables
 from kernlab.studies.base import Tolerance
 from kernlab.studies.data_tables import data_table
 
@@ -18,4 +18,7 @@ STUDIES = (
     ),
     *hss_matrix.STUDIES,
     *hss_bound.STUDIES,
+    *hss_grid.STUDIES,
+    *hss_tables.STUDIES,
+    *hss_steps.STUDIES,
 )

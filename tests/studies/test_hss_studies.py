@@ -2,12 +2,25 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from kernlab import HSSSVC, published
 from kernlab.kernels import RBF
 from kernlab.plots import FIGURES
+from kernlab.report.score import score
 from kernlab.studies import STUDIES
+from kernlab.studies.hss_grid import best_costs
+from kernlab.studies.hss_machines import (
+    accuracies,
+    approximated,
+    decisions,
+    exact_intercepts,
+    papers_steps,
+    spread,
+)
 from kernlab.studies.hss_nulls import DiagonalKernel, Lifted, block_diagonal
-from kernlab.studies.hss_sets import sample
+from kernlab.studies.hss_sets import PAPERS, sample
+from kernlab.studies.hss_tables import SHAPES, best_width, chosen
 from kernlab.studies.measuring import measure_point
 
 
@@ -124,3 +137,104 @@ def test_null_rows_see_what_they_say():
     assert blocks.rank_ == 0
     np.testing.assert_allclose(dense[inside], K[inside], atol=1e-12)
     assert not dense[~inside].any()
+
+
+# ---------------------------------------------------------------------------- machines, tables
+@pytest.fixture(scope="module")
+def table4():
+    return measured("hss-t4")[1]
+
+
+def test_a_table_holds_all_machines(table4):
+    steps = table4[table4["method"] == "ten steps"]
+    assert set(steps["matrix"]) == {"HSS", "K~ = I", "block diagonal"}
+    assert steps.groupby(["matrix", "h"])["C"].nunique().eq(3).all()
+    assert (steps["n_iter"] == 10).all()
+    identity = steps[steps["matrix"] == "K~ = I"]
+    assert identity["dual_spread"].max() < 1e-6  # two values: a Parzen window
+    assert steps[steps["matrix"] == "HSS"]["dual_spread"].max() > 0.1
+    assert (steps["test_accuracy"] > 0.3).all()
+    optimum = table4[table4["method"] == "converged"]
+    tight = optimum[optimum["variant"] == "rel_tol 0.01"]
+    assert (tight["gap"] < 0.15).all()
+    assert (optimum[optimum["variant"] == "printed tolerances"]["gap"] > tight["gap"].max()).any()
+
+
+def test_large_costs_tie_after_ten_steps_and_not_at_the_optimum(table4):
+    steps = table4[(table4["method"] == "ten steps") & (table4["C"] > 0.5)]
+    per_h = steps.groupby(["matrix", "h"])["test_accuracy"].nunique()
+    assert (per_h == 1).all()
+    assert steps["largest_dual"].max() < 1.0
+    optimum = table4[(table4["method"] == "converged") & (table4["variant"] == "rel_tol 0.01")]
+    assert optimum["test_accuracy"].nunique() == 3
+
+
+def test_the_choice_on_training_rows_looks_at_those_alone(table4):
+    rows = table4[(table4["method"] == "ten steps") & (table4["matrix"] == "HSS")].copy()
+    rows["test_accuracy"] = 0.0
+    best = chosen(rows, "cv_accuracy")
+    assert best["cv_accuracy"] == rows["cv_accuracy"].max()
+    figures = drawn("hss-t4", table4)
+    assert any("training" in label for label in figures)
+
+
+def test_measured_cells_meet_the_published_ones(table4):
+    study = STUDIES["hss-t4"]
+    cells = study.measured(table4.assign(dataset="a9a"))
+    judged = score(published("hss-t4"), cells, study.tolerances)
+    ours = judged[judged["row"] == "a9a"]
+    assert (ours["status"] != "not run").sum() >= 7
+    assert not judged.attrs["unmatched"]
+    assert all(name in SHAPES for name in PAPERS)
+    assert {best_width(name) for name in PAPERS} == {0.1, 1.0, 10.0}
+
+
+def test_the_exact_intercept_is_that_of_the_exact_kernel():
+    data = sample("checkerboard", 300)
+    kernel, _ = approximated("HSS", data.X, 0.3, 0, rel_tol=1e-10, abs_tol=1e-12)
+    (result,) = papers_steps(kernel, data.y, [1.0])
+    (found,) = exact_intercepts(kernel.kernel_, data.X, data.y, [result], [1.0], seed=0)
+    assert found == pytest.approx(result.intercept, abs=1e-6)
+    sums = decisions(kernel.kernel_, data.X_test, data.X, [result])
+    machine = HSSSVC(h=0.3, rel_tol=1e-10, abs_tol=1e-12, random_state=0).fit(data.X, data.y)
+    np.testing.assert_allclose(
+        sums[:, 0] + result.intercept, machine.decision_function(data.X_test), atol=1e-8
+    )
+    assert accuracies(sums, data.y_test) == [np.mean((sums[:, 0] > 0) == (data.y_test > 0))]
+
+
+def test_the_spread_of_two_values_is_zero():
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    assert spread(np.array([0.3, 0.3, 0.7, 0.7]), y) == 0.0
+    assert spread(np.array([0.0, 0.6, 0.7, 0.7]), y) == pytest.approx(1.0)
+
+
+def test_the_heatmap_and_libsvm():
+    _, table = measured("hss-f2")
+    assert table.groupby(["method", "h"])["C"].nunique().eq(8).all()
+    per_h = table[table["C"] >= 1].groupby(["method", "h"])["test_accuracy"].nunique()
+    assert (per_h.loc["ten steps"] == 1).all()
+    assert per_h.loc["converged"].max() > 1
+    assert len(drawn("hss-f2", table)) == 2
+    _, table = measured("hss-t2")
+    assert best_costs("a9a") == (1.0, 10.0)
+    assert table["test_accuracy"].min() > 0.8
+    assert len(drawn("hss-t2", table)) == 2
+    cells = STUDIES["hss-t2"].measured(table)
+    assert set(cells["column"]) == {"time", "accuracy"}
+
+
+def test_what_stands_in_for_the_matrix_matters_in_the_end():
+    _, table = measured("hss-steps", lambda p: p.dataset == "checkerboard")
+    last = table[table["at_optimum"].astype(bool) & (table["variant"] == "beta = 100")]
+    last = last.set_index("method")
+    assert last.loc["exact K", "exact_gap"] < 1e-3
+    assert last.loc["HSS, rel_tol 0.01", "exact_gap"] < 0.05
+    for null in ("HSS, rel_tol 1", "block diagonal", "K~ = I"):
+        assert last.loc[null, "exact_gap"] > 0.1
+    early = table[(table["steps"] == 10) & (table["variant"] == "beta = 100")]
+    assert (early["exact_gap"] > 0.9).all()
+    accuracy = last["test_accuracy"]
+    assert accuracy["HSS, rel_tol 0.01"] == pytest.approx(accuracy["exact K"], abs=0.01)
+    assert accuracy["block diagonal"] < accuracy["exact K"] - 0.02
+    assert len(drawn("hss-steps", table)) == 5
