@@ -144,8 +144,6 @@ def newton():
         "method": choice("directions", list(METHODS), "factored Hessian"),
         "eta_0": log_slider("eta_0", 0.1, -6, -0.1),
         "eta_1": log_slider("eta_1", 1.0, -6, 2),
-        "warm_up": widgets.Checkbox(
-            value=False, description="begin on a sample of the rows", indent=True
-        ),
+        "warm_up": widgets.Checkbox(value=False, description="begin on a sample", indent=True),
     }
     return Explorer(draw, controls, "where Newton's method spends its time")

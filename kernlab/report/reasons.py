@@ -73,6 +73,9 @@ def why_no_value(cell, study, table, profile, available):
         return f"{dataset} is not part of the {profile} profile"
     if not (table["dataset"] == dataset).any():
         return f"the study has not been run on {dataset}"
+    method = _method_of(cell.column, table)
+    if method and not ((table["dataset"] == dataset) & (table["method"] == method)).any():
+        return f"the {profile} profile does not run {method} on {dataset}"
     return _not_measured(cell)
 
 
@@ -121,9 +124,15 @@ def _sets_of(paper, label):
 
 def _of_the_method(rows, column):
     """The rows of the method that a column label names; all rows where it names none of them."""
+    method = _method_of(column, rows)
+    return rows[rows["method"] == method] if method else rows
+
+
+def _method_of(column, rows):
+    """The method of some rows that a column label names, or None."""
     label = column.casefold()
     named = [name for name in rows["method"].unique() if name and name.casefold() in label]
-    return rows[rows["method"] == max(named, key=len)] if named else rows
+    return max(named, key=len, default=None)
 
 
 def _of_the_whole_table(cell, table):

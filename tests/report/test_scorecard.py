@@ -135,6 +135,15 @@ def test_the_reason_is_that_of_the_method_in_question(studies):
     assert reason_of(card, "w8a", "LASN time") == "failed: ValueError: boom"
 
 
+def test_a_method_that_a_profile_leaves_out_is_named(studies):
+    studies["lasn-t4"] = study(one_value(), points=("a9a", "w8a"))
+    table = report_demo.small_table().assign(status="ok")
+    table.loc[table["dataset"] == "w8a", "method"] = "LIBSVM"
+    card = score_study("lasn-t4", table, "quick")
+    told = "the quick profile does not run LIBSVM on a9a"
+    assert reason_of(card, "a9a", "LIBSVM accuracy") == told
+
+
 def test_what_a_paper_chose_is_not_a_result(studies):
     setting = next(
         (id, cell)

@@ -76,3 +76,33 @@ def test_growth_is_not_taken_from_stand_ins(id):
     )
     table = table.assign(landmarks=k, n_landmarks=k, fit_seconds=k)
     assert study.measured(table)["value"].isna().all()
+
+
+def fpc_rows(method, budget, repeats):
+    row = {"dataset": "magic", "method": method, "budget": budget, "fit_seconds": 1.0}
+    row |= {"predict_seconds": 0.1, "sparsity": 55, "test_accuracy": 0.85}
+    return pd.DataFrame([row] * repeats)
+
+
+def test_fpcs_tables_compare_like_with_like():
+    coarse = pd.concat([fpc_rows("SVM-RBF", "coarse", 2), fpc_rows("FPC", "coarse", 20)])
+    t2, t3, t4 = (STUDIES[f"fpc-t{i}"].measured(coarse).set_index("column") for i in (2, 3, 4))
+    assert t2.loc["SVM-RBF accuracy", "value"] == pytest.approx(85.0)
+    assert "2 repeats" in t2.loc["SVM-RBF accuracy sd", "reason"]
+    assert t2.loc["FPC accuracy sd", "value"] == pytest.approx(0.0)
+    assert "121 settings" in t3.loc["SVM-RBF training time", "reason"]
+    assert t3.loc["FPC training time", "value"] == 1.0
+    assert t4.loc["FPC sparsity", "value"] == 55
+    assert "50 splits" in t4.loc["SVM-RBF sparsity", "reason"]
+    small = pd.concat([fpc_rows("SVM-RBF", "small", 5), fpc_rows("FPC", "small", 5)])
+    t2 = STUDIES["fpc-t2"].measured(small).set_index("column")
+    assert "coarse grid" in t2.loc["SVM-RBF accuracy", "reason"]
+    assert t2.loc["FPC accuracy", "value"] == pytest.approx(85.0)
+
+
+def test_what_differs_by_a_slip_of_the_text_says_so():
+    study = STUDIES["sparse-cost"]
+    card = score(published(study.id), study.measured(None), study.tolerances)
+    card = card.set_index(["row", "column"])
+    assert card.loc[("sparse kernel", "memory"), "status"] == "different"
+    assert "a slip of the text" in card.loc[("sparse kernel", "memory"), "reason"]
