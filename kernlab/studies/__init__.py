@@ -7,6 +7,7 @@ takes for the command line, the tests, the figures and the report to know them.
 from kernlab.studies import (
     bench,
     bench_fpc,
+    bench_hss,
     bench_nystrom,
     bench_sparse,
     fpc,
@@ -23,7 +24,18 @@ from kernlab.studies.seeds import derive_seed, point_seed, split_seed
 from kernlab.studies.store import NoResults, tables_dir
 
 # One line per module of studies.
-_MODULES = (llsvm, lasn, sparse, hss, fpc, bench, bench_nystrom, bench_fpc, bench_sparse)
+_MODULES = (
+    llsvm,
+    lasn,
+    sparse,
+    hss,
+    fpc,
+    bench,
+    bench_nystrom,
+    bench_fpc,
+    bench_sparse,
+    bench_hss,
+)
 
 STUDIES = collect(_MODULES)
 
