@@ -5,6 +5,7 @@ from kernlab.explorers.compactshape import compact_shape
 from kernlab.explorers.fpc_degrees import fpc_degrees
 from kernlab.explorers.fpc_noise import fpc_noise
 from kernlab.explorers.fpc_stopping import fpc_stopping
+from kernlab.explorers.hss_admm import hss_admm
 from kernlab.explorers.hss_matrix import hss_matrix
 from kernlab.explorers.landmarkpath import landmark_path
 from kernlab.explorers.landmarks import landmarks
@@ -20,6 +21,7 @@ __all__ = [
     "fpc_degrees",
     "fpc_noise",
     "fpc_stopping",
+    "hss_admm",
     "hss_matrix",
     "landmark_path",
     "landmarks",
@@ -41,4 +43,5 @@ EXPLORERS = {
     "compact_shape": compact_shape,
     "shattering": shattering,
     "hss_matrix": hss_matrix,
+    "hss_admm": hss_admm,
 }
