@@ -76,7 +76,7 @@ def draw_suited(table):
 def _draw_predicted(ax, rows, colours):
     for name, part in rows.groupby("dataset", sort=False):
         ax.scatter(
-            part["predicted_density"], part["measured_density"], s=16, color=colours[name],
+            part["predicted_density"], part["measured_density"], s=34, color=colours[name],
             marker=dataset_marker(name), linewidths=0,
         )  # fmt: skip
     low, high = rows["measured_density"].min(), rows["measured_density"].max()

@@ -1,19 +1,32 @@
 """The sparse thesis' studies: what they measure is what they say, by other ways of computing it."""
 
+import dataclasses
 import functools
 from math import comb
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import diags
+from scipy.sparse.linalg import spsolve_triangular
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.svm import LinearSVC
 
 from kernlab import SparseCholeskySVC, load_dataset, published
+from kernlab.approximations import CompactKernel
+from kernlab.approximations.cholesky import factorise
 from kernlab.datasets import Dataset
 from kernlab.plots import FIGURES
 from kernlab.report.score import score
-from kernlab.studies import STUDIES, sparse_scaling, sparse_shatter, sparse_suited, sparse_table
+from kernlab.studies import (
+    STUDIES,
+    sparse_accuracy,
+    sparse_scaling,
+    sparse_shatter,
+    sparse_suited,
+    sparse_table,
+)
 from kernlab.studies.base import Point
 from kernlab.studies.measuring import measure_point
 from kernlab.studies.sparse_cost import exponent_of, sigma_for
@@ -157,6 +170,43 @@ def test_the_listing_corrected_is_the_estimator_and_the_slip_costs():
     assert table["pendigits", "as printed"] < table["pendigits", "corrected"] - 0.1
     for name in ("pendigits", "swiss-roll"):  # nothing is left of the weights but their mean
         assert table[name, "as printed"] == pytest.approx(table[name, "equal weights"], abs=0.04)
+
+
+def test_the_slip_is_that_of_the_listing_run_line_by_line():
+    data = load_dataset("swiss-roll", paper="sparse")
+    X, labels = data.X_train[:600], data.y_train[:600]
+    kernel = CompactKernel(gamma=1 / (2 * 0.15**2), l=3).fit(X)
+    factor = factorise(kernel.matrix_)
+    L, P = factor.lower.tocsr(), factor.permutation
+    scores = {"as printed": [], "corrected": []}
+    for label in np.unique(labels):
+        y = np.where(labels == label, 1.0, -1.0)
+        machine = LinearSVC(C=1.0, dual=False, tol=1e-8).fit(L, y[P])
+        lam = spsolve_triangular((L.T @ diags(y[P])).tocsr(), machine.coef_[0], lower=False)
+        for form, order in (("as printed", P), ("corrected", np.argsort(P))):
+            scores[form].append(
+                kernel.cross(data.X_test) @ (y * lam[order]) + machine.intercept_[0]
+            )
+    small = dataclasses.replace(data, X_train=X, y_train=labels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparse_accuracy, "load_dataset", lambda *_, **__: small)
+        points = [Point.make("swiss-roll", "listing", form, sigma=0.15, l=3) for form in scores]
+        found = rows_of("sparse-slip", points).set_index("variant")["test_accuracy"]
+    for form, decisions in scores.items():
+        expected = np.mean(np.argmax(decisions, axis=0) == data.y_test)
+        assert found[form] == pytest.approx(expected, abs=0.002)
+
+
+def test_two_classes_are_corrected_to_the_estimator_too():
+    data = load_dataset("two-moons", paper="sparse")
+    points = [
+        Point.make("two-moons", "listing", form, sigma=0.2, l=3)
+        for form in ("as printed", "corrected")
+    ]
+    found = rows_of("sparse-slip", points).set_index("variant")["test_accuracy"]
+    machine = SparseCholeskySVC(sigma=0.2, l=3).fit(data.X_train, data.y_train)
+    assert found["corrected"] == pytest.approx(machine.score(data.X_test, data.y_test), abs=2e-3)
+    assert found["as printed"] > 0.9  # near rows have equal labels
 
 
 def test_where_the_kernel_vanishes_the_slip_costs_nothing():
