@@ -1,5 +1,7 @@
 """The sparse kernel machine: compact support, sparse Cholesky, LIBLINEAR (Abdellatif 2019)."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -184,14 +186,29 @@ class SparseCholeskySVC(KernelMachine):
             shifts = approximation.shift / self.distinct_.counts
             approximation.set_params(shift=shifts)
             X = X[self.distinct_.first]
-        return super()._approximate(approximation, solver, X)
+        data = super()._approximate(approximation, solver, X)
+        return approximation.sorted_operator() if solver.needs == "operator" else data
 
     def _solve(self, solver, data, signs, weights):
         if self.distinct_ is not None:
             first, counts = self.distinct_
             signs = [sign[first] for sign in signs]
             weights = counts * (1.0 if weights is None else weights[first])
-        return super()._solve(solver, data, signs, weights)
+        if solver.needs != "operator":
+            return super()._solve(solver, data, signs, weights)
+        operator, order = data
+        signs = [sign[order] for sign in signs]
+        weights = None if weights is None else weights[order]
+        results = super()._solve(solver, operator, signs, weights)
+        place = np.argsort(order)
+        return [
+            replace(
+                result,
+                coefficients=result.coefficients[place],
+                dual_variables=result.dual_variables[place],
+            )
+            for result in results
+        ]
 
     def _solver_arguments(self, solver):
         arguments = super()._solver_arguments(solver)

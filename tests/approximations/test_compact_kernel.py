@@ -321,3 +321,12 @@ def test_a_shift_for_each_row_stands_where_the_row_does():
     for wrong in (shifts[:-1], -shifts, np.full(80, np.nan)):
         with pytest.raises(ValueError, match="one for each row"):
             CompactKernel(gamma=20.0, l=3, shift=wrong).fit(rows)
+
+
+def test_the_sorted_operator_is_the_operator_in_another_order():
+    kernel = fitted()
+    operator, order = kernel.sorted_operator()
+    V = np.random.default_rng(4).normal(size=(len(PLANE), 3))
+    assert not np.array_equal(order, np.arange(len(PLANE)))
+    np.testing.assert_array_equal(operator @ V[order], (kernel.operator() @ V)[order])
+    np.testing.assert_array_equal(operator @ V[order, 0], (kernel.operator() @ V[:, 0])[order])

@@ -294,6 +294,32 @@ def test_below_askeys_bound_both_paths_say_so():
         machine(sigma=8.0, l="askey", solver="newton").fit(digits[:300], labels[:300])
 
 
+@PATHS
+def test_a_refusal_leaves_the_machine_that_there_was(solver):
+    fitted = machine(solver=solver).fit(X, Y)
+    before = fitted.decision_function(NEW)
+    with pytest.raises(MemoryLimitError):
+        fitted.set_params(sigma=1.0, max_memory="100kB").fit(X, Y)
+    np.testing.assert_array_equal(fitted.decision_function(NEW), before)
+    assert fitted.sigma_ == pytest.approx(0.2)
+
+
+def test_results_stand_in_the_order_of_the_rows():
+    """However near rows were sorted: at the optimum they are read off the scores, row by row."""
+    weights = np.linspace(0.5, 2.0, 400)
+    for classes in (Y, Y + 2 * (X[:, 0] > 0.5)):
+        fitted = machine(solver="newton", tol=1e-9).fit(X, classes, sample_weight=weights)
+        scores = fitted.approximation_.operator() @ fitted.results_[0].coefficients
+        y = np.where(classes == (1 if classes is Y else 0), 1.0, -1.0)
+        slack = np.maximum(0.0, 1.0 - y * (scores + fitted.intercept_[0]))
+        np.testing.assert_allclose(
+            fitted.results_[0].coefficients, 2.0 * weights * y * slack, atol=1e-6
+        )
+        np.testing.assert_array_equal(
+            fitted.results_[0].dual_variables * y, fitted.results_[0].coefficients
+        )
+
+
 def test_what_does_not_fit_names_the_path_that_does():
     rows, classes = roll(3000)
     with pytest.raises(MemoryLimitError, match="solver='newton', which needs no factor"):

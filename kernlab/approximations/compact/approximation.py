@@ -193,6 +193,14 @@ class CompactKernel(Approximation):
         """K + shift I as a SciPy LinearOperator."""
         return SparseOperator(self._product, self._near.order)
 
+    def sorted_operator(self):
+        """The same with rows in the order in which they are stored, and that order.
+
+        Near rows stand near each other there: products need not fetch vectors from all over.
+        """
+        order = self._near.order
+        return SparseOperator(self._product, slice(None), len(order)), order
+
     def cross(self, X):
         """The kernel between the rows of X and the fitted rows, as CSR."""
         return self._near.cross(self._validated(X))

@@ -42,13 +42,19 @@ class SparseProduct:
 
 
 class SparseOperator(LinearOperator):
-    """Products with a symmetric matrix whose rows stand in another order than the vectors'."""
+    """Products with a symmetric matrix whose rows stand in another order than the vectors'.
 
-    def __init__(self, product, order):
-        super().__init__(np.float64, (len(order), len(order)))
+    The order is that of the matrix' rows among the vectors'; all, a slice, where they are the same.
+    """
+
+    def __init__(self, product, order, n_rows=None):
+        n_rows = len(order) if n_rows is None else n_rows
+        super().__init__(np.float64, (n_rows, n_rows))
         self._product, self._order = product, order
 
     def _matmat(self, V):
+        if isinstance(self._order, slice):
+            return self._product(V)
         result = np.empty(V.shape)
         result[self._order] = self._product(V[self._order])
         return result
