@@ -286,3 +286,51 @@ def test_one_leaf_decides_exactly():
     near = fitted.decision_function(NEW)
     exact = fitted.set_params(prediction="exact").decision_function(NEW)
     np.testing.assert_allclose(near, exact, atol=1e-10)
+
+
+# ------------------------------------------------------------------------- hostile input
+RNG = np.random.default_rng(0)
+HOSTILE = {
+    "all equal": np.ones((300, 2)),
+    "fewer than a leaf": RNG.normal(size=(20, 3)),
+    "repeated": np.repeat(RNG.normal(size=(30, 3)), 10, axis=0),
+    "one dimension": RNG.normal(size=(300, 1)),
+    "500 dimensions": RNG.normal(size=(300, 500)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("max_rank", [1, 50_000])
+@pytest.mark.parametrize("h", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_rows_get_a_certified_answer(name, h, max_rank):
+    """The bounds by the exact kernel enclose the optimum that LIBSVM finds."""
+    rows = HOSTILE[name]
+    labels = np.arange(len(rows)) % 3 == 0
+    ours = HSSSVC(h=h, max_rank=max_rank, leaf_size=32, random_state=0, certificate="exact").fit(
+        rows, labels
+    )
+    libsvm = SVC(C=1.0, gamma=gamma_from_sigma(h), tol=1e-6).fit(rows, labels)
+    dual = np.zeros(len(rows))
+    dual[libsvm.support_] = libsvm.dual_coef_[0]
+    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    best = np.abs(dual).sum() - 0.5 * dual @ np.exp(-gamma_from_sigma(h) * squares) @ dual
+    result = ours.result_
+    slack = 1e-5 * (1.0 + abs(best))
+    assert result.dual_objective - slack <= best <= result.objective + slack
+    assert np.all(np.isfinite(ours.decision_function(rows)))
+
+
+def test_an_interrupted_fit_can_be_repeated(monkeypatch):
+    whole = machine().fit(X, Y)
+    interrupted = machine()
+
+    def interrupt(*arguments, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hss_approximation, "ShiftedHSS", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.fit(X, Y)
+    again = interrupted.fit(X, Y)
+    np.testing.assert_array_equal(again.decision_function(NEW), whole.decision_function(NEW))
