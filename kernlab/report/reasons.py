@@ -54,12 +54,12 @@ def why_no_value(cell, study, table, profile, available):
         return "a choice of the paper, not a result"
     if cell.row == RECOMMENDED:
         return "a choice that the paper draws from its figure: the study's figure shows the grounds"
-    if table.empty:
-        return f"the {profile} profile has no point of this study"
     if study.measured is None:
         said = str(getattr(cell, "note", "")).startswith("text, ")
         return _SAID if said else "the study does not set its results beside this table"
     dataset = _dataset_of(cell.row, study, table, profile, available)
+    if dataset is None and table.empty:
+        return f"the {profile} profile has no point of this study"
     if dataset is None:
         return _of_the_whole_table(cell, table)
     troubled = table[(table["dataset"] == dataset) & (table["status"] != OK)]

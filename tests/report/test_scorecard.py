@@ -219,7 +219,8 @@ def test_numbers_that_a_paper_quotes_or_concludes_are_told_apart(studies):
 def test_an_empty_table_is_that_of_a_study_without_points(studies):
     studies["lasn-t4"] = study(one_value(), points=())
     card = score_study("lasn-t4", report_demo.small_table().iloc[:0], "quick")
-    assert reason_of(card, "a9a") == "the quick profile has no point of this study"
+    assert reason_of(card, "a9a") == "a9a is not part of the quick profile"
+    assert reason_of(card, "w7a") == "the quick profile has no point of this study"
 
 
 def test_a_study_without_comparison_says_so(studies):
