@@ -65,7 +65,8 @@ def solve_sbm(
     _check(intercept, block_rows, drop, passes_per_block, runs)
     loss = get_loss(loss)
     y = signs(y, F.shape[0])
-    costs = row_costs(C, len(y), sample_weight)
+    costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
+    costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them
     problem = _Problem(F, y, costs, loss, 1.0 if intercept == "penalised" else 0.0, block_rows)
     generator = np.random.default_rng(random_state)
     state = problem.state_of(start)
@@ -94,7 +95,7 @@ def solve_sbm(
             if not last:
                 memory.take_in(problem, state, rows, features, generator)
         note(measured)
-        if best is None or measured.objective < best.objective or runs is not None:
+        if best is None or measured.relative_gap < best.relative_gap or runs is not None:
             best = measured
         if last or (runs is None and best.relative_gap <= tol):
             break

@@ -19,6 +19,7 @@ SBM_C = 1.0
 SBM_GAP = 1e-3
 ADDRESSES = 3e9  # of the process that reads the file: libraries and stacks of threads count
 BLOCK_OF_TEXT = 50_000
+SBM_BLOCK = 10_000  # half of the paper's: 500 MB are to hold Python and its libraries too
 TEST_SEED = 2**31  # no block of a file has it
 
 
@@ -103,9 +104,15 @@ def measure_file(point, seed):
 def fit_file(path, points, gamma):
     """The row of a fit from a file; importable, for a process of its own."""
     model = LLSVM(
-        landmarks=points, gamma=gamma, C=SBM_C, runs=None, tol=SBM_GAP, random_state=0,
+        landmarks=points,
+        gamma=gamma,
+        C=SBM_C,
+        runs=None,
+        tol=SBM_GAP,
+        block_rows=SBM_BLOCK,
         dtype=np.float32,
-    )  # fmt: skip
+        random_state=0,
+    )
     return _fitted(model, path)
 
 

@@ -147,6 +147,37 @@ def test_requests_that_cannot_be_met(file):
         LLSVM(60, C=100.0, runs=None, max_iter=1, random_state=0).fit(X, Y)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_that_are_not_numbers_are_refused_wherever_they_come_from(bad, tmp_path):
+    spoilt = X.copy()
+    spoilt[417, 1] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        LLSVM(30, random_state=0).fit(spoilt, Y)
+    np.save(tmp_path / "rows.npy", spoilt)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    with pytest.raises(ValueError, match=r"NaN|infinity|not finite"):
+        LLSVM(landmarks=X[:30], gamma=1.0, block_rows=100).fit_rows(mapped, Y)
+
+
+def test_constant_and_duplicate_rows_are_certified():
+    for rows in (np.ones((60, 3)), np.repeat(np.eye(3), 20, axis=0)):
+        fitted = LLSVM(10, runs=None, gamma=1.0, random_state=0).fit(rows, np.arange(60) % 2)
+        assert fitted.result_.converged
+        assert fitted.landmarks_.shape[0] <= 3
+        assert np.all(np.isfinite(fitted.decision_function(rows)))
+
+
+def test_a_cost_out_of_reach_is_not_passed_over_in_silence():
+    with pytest.warns(ConvergenceWarning, match="sbm stopped"):
+        fitted = LLSVM(20, C=1e8, runs=None, max_iter=5, random_state=0).fit(X, Y)
+    assert not fitted.result_.converged
+    assert fitted.result_.relative_gap > 1e-3
+    easy = (X[:, 0] > 0.5).astype(int)
+    apart = X + np.where(easy, 3.0, -3.0)[:, None]
+    fitted = LLSVM(20, C=1e8, runs=None, max_iter=3000, random_state=0).fit(apart, easy)
+    assert fitted.result_.converged
+
+
 @pytest.mark.parametrize("C", [1e-8, 1e3])
 def test_extreme_costs_are_certified(C):
     machine = LLSVM(20, C=C, runs=None, max_iter=3000, random_state=0).fit(X, Y)

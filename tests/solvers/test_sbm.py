@@ -197,6 +197,15 @@ def test_weight_two_is_the_row_twice(loss):
     assert weighted.objective == pytest.approx(twice.objective, rel=1e-6)
 
 
+def test_an_optimum_at_the_start_is_proven():
+    """Two labels on the same rows: w = 0 is best at once, and only the dual shows it."""
+    F, y = np.ones((60, 1)), np.where(np.arange(60) % 2, 1.0, -1.0)
+    found = solve_sbm(F, y, C=1.0, block_rows=25)
+    assert found.converged
+    assert found.objective == pytest.approx(60.0, rel=1e-3)
+    assert found.relative_gap <= 1e-3
+
+
 def test_too_few_runs_say_so_and_return_the_best():
     F, y = problem()
     with pytest.warns(ConvergenceWarning, match=r"sbm stopped after 2.*gap of.*Raise max_iter"):
