@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
+from kernlab.approximations import Nystrom
 from kernlab.approximations.kmeans import kmeans_centres
 from kernlab.approximations.landmarks import (
     LANDMARKS,
@@ -240,6 +241,21 @@ def test_kmeans_explains_more_than_rows_do():
     }
     assert left["kmeans"] == min(left.values())
     assert left["kmeans"] < 0.9 * left["uniform"]
+
+
+def test_pivots_beat_kmeans_where_distance_is_not_what_the_kernel_sees():
+    """The few long rows are nearly all of a polynomial kernel; k-means spends centres by number."""
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(1500, 8))
+    X[:100] *= 6.0
+    left = {}
+    for rule in ("kmeans", "uniform", "rpcholesky"):
+        map_ = Nystrom(
+            "polynomial", degree=3, gamma=0.2, n_landmarks=60, landmarks=rule, random_state=0
+        ).fit(X)
+        left[rule] = map_.error(X).trace
+    assert left["rpcholesky"] < 0.8 * left["kmeans"]
+    assert left["rpcholesky"] < 0.8 * left["uniform"]
 
 
 def test_all_pairs_of_rules_differ():

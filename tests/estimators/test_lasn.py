@@ -200,9 +200,10 @@ def test_it_is_deterministic_cloned_and_pickled():
 
 
 # -------------------------------------------------------------------------- hostile input
+@pytest.mark.parametrize("estimator", [LASN, LASNRegressor])
 @pytest.mark.parametrize("C", [1e-8, 1e8])
-def test_extreme_costs_are_certified(C):
-    fitted = LASN(30, C=C, random_state=0).fit(X, Y)
+def test_extreme_costs_are_certified(C, estimator):
+    fitted = estimator(30, C=C, random_state=0).fit(X, Y)
     assert fitted.result_.converged
     assert fitted.result_.relative_gap <= 1e-4
 
@@ -242,6 +243,49 @@ def test_bad_rows_are_refused():
         spoilt[7, 1] = bad
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             LASN().fit(spoilt, Y)
+
+
+def test_bad_targets_are_refused_and_constant_ones_are_met():
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            LASNRegressor().fit(X, np.append(X[1:, 0], bad))
+    fitted = LASNRegressor(random_state=0).fit(X, np.full(400, 7.0))
+    assert fitted.result_.converged
+    np.testing.assert_allclose(fitted.predict(X), 7.0, atol=0.11)
+
+
+def test_an_indefinite_kernel_gets_features_only_where_its_landmarks_allow():
+    """A sigmoid that is definite on the landmarks is certified on the features that it has."""
+    machine = LASN(kernel="sigmoid", gamma=0.05, coef0=0.1, landmarks=X[:2], intercept="free")
+    fitted = machine.fit(X, Y)
+    assert fitted.result_.converged
+    F = fitted.approximation_.transform(X)
+    certificate = certify_primal(
+        F,
+        np.where(Y == 1, 1.0, -1.0),
+        fitted.coef_[0],
+        fitted.intercept_[0],
+        C=10.0,
+        intercept="free",
+    )
+    assert certificate.relative_gap <= 1e-4
+    np.testing.assert_allclose(
+        fitted.decision_function(X), F @ fitted.coef_[0] + fitted.intercept_, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("estimator", [LASN, LASNRegressor])
+def test_every_fitted_attribute_is_there(estimator):
+    fitted = estimator(20, random_state=0).fit(X, Y)
+    parts = {"approximate", "solve", "total"}
+    parts |= {f"approximate: {part}" for part in ("landmarks", "map", "features")}
+    assert parts <= set(fitted.timings_)
+    assert fitted.landmarks_.shape == (20, 2)
+    assert fitted.coef_.shape[-1] == fitted.approximation_.rank_
+    assert np.ndim(fitted.intercept_) <= 1
+    assert fitted.nbytes_ >= fitted.landmarks_.nbytes + fitted.coef_.nbytes
+    assert fitted.result_.observed_order is None or fitted.result_.observed_order > 0
+    assert fitted.results_[0].objective == fitted.result_.objective
 
 
 def test_a_solution_that_falls_short_says_so():

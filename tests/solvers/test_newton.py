@@ -291,6 +291,23 @@ def test_the_forcing_terms_of_algorithm_1_bound_the_inner_residual(preconditione
         assert products == 1 if preconditioned else products <= 45
 
 
+def test_smaller_forcing_terms_take_more_products_and_fewer_steps():
+    """A constant one, without eta_1, leaves no more than linear convergence."""
+    F, y = problem(n=2000, p=60)
+    F = F * np.logspace(0, -2, 60)
+    courses = {}
+    for name, eta in {"exact": (1e-12, 1.0), "ours": ETA, "constant": (0.1, 1e30)}.items():
+        found = tight(F, y, C=10.0, method="cg", eta=eta, warm_up=False)
+        table = found.trace_table()
+        courses[name] = (found.n_iter, table["products"].sum(), table["residual"].to_numpy())
+    steps = {name: course[0] for name, course in courses.items()}
+    assert steps["exact"] <= steps["ours"] < steps["constant"]
+    assert courses["exact"][1] > courses["ours"][1]
+    ratios = courses["constant"][2][1:] / courses["constant"][2][:-1]
+    assert ratios[-3:].min() > 1e-3  # a digit or two at every step, never more
+    assert (courses["exact"][2][1:] / courses["exact"][2][:-1]).min() < 1e-3
+
+
 def test_a_coarse_factor_costs_products_and_a_useless_one_is_replaced():
     F, y = problem(n=3000, p=30)
     course = _Course(_problem(F, y), "direct", ETA)
