@@ -31,8 +31,12 @@ def draw_bounds(table):
 def draw_convergence(table):
     """Relative gradient against the Newton step, one panel per way to solve for the direction."""
     variants = list(dict.fromkeys(table["variant"]))
-    titles = {"direct": "Direct", "cg": "Conjugate gradients"}
-    figure, axes = new_figure(1, len(variants), panel=(4.4, 3.2), sharey=True, squeeze=False)
+    titles = {
+        "direct": "Direct",
+        "cg": "Conjugate gradients, mu falls",
+        "cg, constant mu": "Conjugate gradients, mu constant",
+    }
+    figure, axes = new_figure(1, len(variants), panel=(4.0, 3.2), sharey=True, squeeze=False)
     for ax, variant in zip(axes.ravel(), variants, strict=True):
         for name, rows in table[table["variant"] == variant].groupby("dataset", sort=False):
             marker = dataset_marker(name)

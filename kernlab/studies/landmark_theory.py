@@ -11,6 +11,7 @@ import scipy.linalg as la
 from kernlab.approximations import Nystrom
 from kernlab.kernels import make_kernel, resolve_gamma
 from kernlab.solvers import solve_dcd, solve_newton
+from kernlab.solvers.newton import ETA
 from kernlab.studies.base import Point
 from kernlab.studies.equivalence import two_class_rows
 
@@ -115,14 +116,20 @@ def bound_key_figures(table):
 
 # ------------------------------------------------------------- quadratic convergence
 CONVERGENCE_C = 10.0
+# How directions are computed: the method, and (eta_0, eta_1) of mu = min(eta_0, eta_1 |gradient|).
+DIRECTIONS = {
+    "direct": ("direct", ETA),
+    "cg": ("cg", ETA),
+    "cg, constant mu": ("cg", (ETA[0], 1e30)),
+}
 
 
 def convergence_grid(profile):
     names = ("magic", "breast-cancer") if profile == "quick" else ("magic", "a9a", "w8a", "ijcnn1")
     return [
-        Point.make(name, "Newton", variant=method, n_landmarks=100)
+        Point.make(name, "Newton", variant=variant, n_landmarks=100)
         for name in names
-        for method in ("direct", "cg")
+        for variant in DIRECTIONS
     ]
 
 
@@ -131,8 +138,9 @@ def measure_convergence(point, seed):
     X, y, _, _ = two_class_rows(point.dataset, seed)
     approximation = Nystrom(gamma="variance", n_landmarks=point["n_landmarks"], random_state=seed)
     F = approximation.fit_transform(X)
+    method, eta = DIRECTIONS[point.variant]
     result = solve_newton(
-        F, y, C=CONVERGENCE_C, tol=1e-12, gap_tol=0.0, method=point.variant, warm_up=False
+        F, y, C=CONVERGENCE_C, tol=1e-12, gap_tol=0.0, method=method, eta=eta, warm_up=False
     )
     return [
         {
@@ -140,6 +148,7 @@ def measure_convergence(point, seed):
             "n_features": X.shape[1],
             "iteration": step["iteration"],
             "residual": step["residual"],
+            "products": step["products"],
             "order": step["order"],
             "objective": step["objective"],
             "gap": result.relative_gap,
