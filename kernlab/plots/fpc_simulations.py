@@ -132,7 +132,7 @@ def draw_boundaries(table):
     kinds, methods = (list(dict.fromkeys(table[name])) for name in ("variant", "method"))
     machines = [method for method in methods if method != "ridge"]
     figure, axes = new_figure(
-        len(machines), len(kinds), panel=(3.2, 3.1), squeeze=False, sharex=True, sharey=True
+        len(machines), len(kinds), panel=(3.0, 2.9), squeeze=False, sharex=True, sharey=True
     )
     for axes_row, method in zip(axes, machines, strict=True):
         for ax, kind in zip(axes_row, kinds, strict=True):
@@ -176,7 +176,7 @@ def draw_noise(table):
     """Errors against the share of wrong labels: a column per kind of noise."""
     kinds = list(dict.fromkeys(table["variant"]))
     figure, axes = new_figure(
-        2, len(kinds), panel=(3.6, 2.9), sharey="row", sharex="col", squeeze=False
+        2, len(kinds), panel=(3.3, 2.5), sharey="row", sharex="col", squeeze=False
     )
     for column, kind in zip(axes.T, kinds, strict=True):
         part = table[table["variant"] == kind]
