@@ -86,9 +86,12 @@ def _heatmap_key_figures(table):
         best = rows.loc[rows["test_accuracy"].idxmax()]
         ties = rows[(rows["h"] == best["h"]) & (rows["test_accuracy"] == best["test_accuracy"])]
         costs = ", ".join(f"{C:g}" for C in sorted(ties["C"]))
-        figures[f"{name}, {method}"] = (
-            f"best {best['test_accuracy']:.1%} at h = {best['h']:g}, C = {costs}"
-        )
+        if method == OPTIMUM:  # near-ties there hang on the last digits
+            figures[f"{name}, {method}"] = f"best {best['test_accuracy']:.0%} at h = {best['h']:g}"
+        else:
+            figures[f"{name}, {method}"] = (
+                f"best {best['test_accuracy']:.1%} at h = {best['h']:g}, C = {costs}"
+            )
     return figures
 
 

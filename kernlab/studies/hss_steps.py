@@ -40,6 +40,7 @@ CASES = {  # data set, h, C, rows
     ),
 }
 OPTIMUM = 1e-5
+NEAR_OPTIMUM = 0.05  # relative gap with the exact kernel
 
 
 def _grid(profile):
@@ -102,14 +103,15 @@ def _large_enough(kernel, beta):
 
 
 def _key_figures(table):
+    """Optima of other problems are left unnamed: with an indefinite K~ there are several."""
     figures = {}
     papers = table[table["variant"] == PAPERS_BETA]
     for (name, kind), rows in papers.groupby(["dataset", "method"], sort=False):
-        ten = rows[(rows["steps"] == 10) & ~rows["at_optimum"].astype(bool)].iloc[0]
-        last = rows[rows["at_optimum"].astype(bool)].iloc[0]
-        figures[f"{name}, {kind}"] = (
-            f"{ten['test_accuracy']:.0%} after ten steps, "
-            f"{last['test_accuracy']:.0%} at the optimum"
+        ends = rows["at_optimum"].astype(bool)
+        ten, last = rows[(rows["steps"] == 10) & ~ends].iloc[0], rows[ends].iloc[0]
+        near = last["exact_gap"] < NEAR_OPTIMUM
+        figures[f"{name}, {kind}"] = f"{ten['test_accuracy']:.0%} after ten steps, " + (
+            f"{last['test_accuracy']:.0%} at the optimum" if near else "then to another optimum"
         )
     return figures
 
