@@ -186,20 +186,23 @@ class SparseCholeskySVC(KernelMachine):
             shifts = approximation.shift / self.distinct_.counts
             approximation.set_params(shift=shifts)
             X = X[self.distinct_.first]
-        data = super()._approximate(approximation, solver, X)
-        return approximation.sorted_operator() if solver.needs == "operator" else data
+        approximation.fit(X)
+        if solver.needs == "operator":
+            return approximation.sorted_operator()
+        return approximation.sorted_features()
 
     def _solve(self, solver, data, signs, weights):
+        """In the order of the matrix or factor, where what is read stands together."""
         if self.distinct_ is not None:
             first, counts = self.distinct_
             signs = [sign[first] for sign in signs]
             weights = counts * (1.0 if weights is None else weights[first])
-        if solver.needs != "operator":
-            return super()._solve(solver, data, signs, weights)
-        operator, order = data
+        data, order = data
         signs = [sign[order] for sign in signs]
         weights = None if weights is None else weights[order]
-        results = super()._solve(solver, operator, signs, weights)
+        results = super()._solve(solver, data, signs, weights)
+        if solver.needs != "operator":
+            return results  # weights of features have no order of rows
         place = np.argsort(order)
         return [
             replace(
@@ -213,7 +216,8 @@ class SparseCholeskySVC(KernelMachine):
     def _solver_arguments(self, solver):
         arguments = super()._solver_arguments(solver)
         if solver.needs == "features":
-            arguments["dual_of"] = self.approximation_.dual_from_weights
+            dual_of, order = self.approximation_.dual_from_weights, self.permutation_
+            arguments["dual_of"] = lambda w: dual_of(w)[order]
             if solver.all_at_once and self.max_memory:
                 arguments["max_memory"] = self._memory_left()
         return arguments

@@ -330,3 +330,13 @@ def test_the_sorted_operator_is_the_operator_in_another_order():
     assert not np.array_equal(order, np.arange(len(PLANE)))
     np.testing.assert_array_equal(operator @ V[order], (kernel.operator() @ V)[order])
     np.testing.assert_array_equal(operator @ V[order, 0], (kernel.operator() @ V[:, 0])[order])
+
+
+def test_sorted_features_are_the_features_in_the_order_of_the_factor():
+    kernel = CompactKernel(gamma=50.0, l=3)
+    F = kernel.fit_transform(PLANE)
+    L, order = kernel.sorted_features()
+    np.testing.assert_array_equal(order, kernel.permutation_)
+    assert (F[order] != L).nnz == 0
+    assert sp.triu(L, k=1).nnz == 0
+    assert not np.array_equal(order, np.arange(len(PLANE)))

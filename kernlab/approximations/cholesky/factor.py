@@ -119,6 +119,10 @@ class SparseFactor:
         """
         return rows_in_order(self.lower, self.permutation, drop)
 
+    def sorted_rows(self, drop=0.0):
+        """L itself as CSR: the rows of F in the order p."""
+        return rows_in_order(self.lower, np.arange(len(self.permutation)), drop)
+
     def solve(self, B):
         """X with A X = B."""
         inner = solve_upper(self.lower, solve_lower(self.lower, np.asarray(B)[self.permutation]))

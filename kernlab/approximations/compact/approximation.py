@@ -51,7 +51,7 @@ class CompactKernel(Approximation):
     shift : added to the diagonal; a number, or one for each row.
     ordering, backend : of the Cholesky factor (see `factorise`).
     drop : entries of the features, which are at most 1, that are smaller than this are left out:
-        half of them are below 1e-10.
+        more than half of them are below 1e-8.
     search : how near pairs are found: "cells", "products", or "auto".
 
     Fitted
@@ -76,7 +76,7 @@ class CompactKernel(Approximation):
         shift=1e-4,
         ordering="amd",
         backend="auto",
-        drop=1e-10,
+        drop=1e-8,
         search="auto",
         random_state=None,
         max_memory=None,
@@ -255,9 +255,14 @@ class CompactKernel(Approximation):
     # ----------------------------------------------------------------------- features
     def fit_transform(self, X, y=None):
         """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
-        factor = self.fit(X)._factor(0.0, FEATURE_BYTES)
+        features, order = self.fit(X).sorted_features()
+        return features[np.argsort(order)]
+
+    def sorted_features(self):
+        """The same in the order of the factor, where rows that share columns stand together."""
+        factor = self._factor(0.0, FEATURE_BYTES)
         with self._timed("features"):
-            return factor.rows(self.drop)
+            return factor.sorted_rows(self.drop), factor.permutation
 
     def transform(self, X):
         """Features of rows, sparse: phi(x) with F phi(x) = K(fitted rows, x).
