@@ -7,9 +7,12 @@ Python threads (NumPy releases the interpreter lock), they use them all.
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache, wraps
 
 from threadpoolctl import ThreadpoolController
+
+ONE_THREAD_SIZE = 1200
 
 _this_thread = threading.local()
 
@@ -33,8 +36,13 @@ def single_blas_thread():
     return _controller().limit(limits=1, user_api="blas")
 
 
-def all_blas_threads():
-    """A context inside that of `single_blas_thread`, for one matrix that is worth all threads."""
+def blas_threads_for(size):
+    """A context inside that of `single_blas_thread`: all threads for one matrix that is worth them.
+
+    Up to ONE_THREAD_SIZE one thread has computed a factor before a second has woken up.
+    """
+    if size <= ONE_THREAD_SIZE:
+        return nullcontext()
     return _controller().limit(limits=thread_count(), user_api="blas")
 
 

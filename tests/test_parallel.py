@@ -6,7 +6,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernlab.parallel import (
-    all_blas_threads,
+    ONE_THREAD_SIZE,
+    blas_threads_for,
     computed_ahead,
     for_each_block,
     on_single_blas_thread,
@@ -78,7 +79,9 @@ def test_matrix_products_get_one_thread_and_one_matrix_may_have_all(monkeypatch)
     @on_single_blas_thread
     def inside(x, *, y):
         alone = blas_threads()
-        with all_blas_threads():
+        with blas_threads_for(ONE_THREAD_SIZE):
+            assert blas_threads() == {1}
+        with blas_threads_for(ONE_THREAD_SIZE + 1):
             together = blas_threads()
         return x + y, alone, together, blas_threads()
 

@@ -8,6 +8,8 @@ form the features.
 import numpy as np
 import scipy.linalg as la
 
+from kernlab.parallel import blas_threads_for
+
 
 class CholeskyMap:
     """M = L^-T, K_ll = L L^T: triangular, so the first features need the first landmarks only."""
@@ -64,7 +66,8 @@ def cholesky_map(K, floor):
 
     None where K has negative eigenvalues.
     """
-    lower, pivots, rank, _ = la.lapack.dpstrf(K, lower=1, tol=floor)
+    with blas_threads_for(len(K)):
+        lower, pivots, rank, _ = la.lapack.dpstrf(K, lower=1, tol=floor)
     order = pivots - 1
     lower = np.tril(lower)[:, :rank]
     left = K[np.ix_(order[rank:], order[rank:])] - lower[rank:] @ lower[rank:].T
@@ -79,7 +82,8 @@ def spectral_map(K, floor, *, replace):
 
     Also the number of eigenvalues above. None where K has negative eigenvalues.
     """
-    values, vectors = la.eigh(K)
+    with blas_threads_for(len(K)):
+        values, vectors = la.eigh(K)
     above = int(np.sum(values >= floor))
     if above == 0 or values[0] < -10 * floor:
         return None

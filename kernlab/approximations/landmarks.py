@@ -12,10 +12,11 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from kernlab.approximations.kmeans import kmeans_centres
-from kernlab.kernels import kernel_blocks
+from kernlab.parallel import blas_threads_for, for_each_block, row_blocks
 
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
 MAX_ROWS = 20_000
+BLOCK_ROWS = 2000
 
 
 def choose_landmarks(
@@ -124,13 +125,23 @@ def _rpcholesky(X, k, generator, kernel, proposals=None):
         accepted = accepted[: k - len(chosen)]
         corner = corner[: len(accepted), : len(accepted)]
         pivots = proposed[accepted]
-        columns = kernel(X, X[pivots]) - done @ done[pivots].T
-        columns = la.solve_triangular(corner, columns.T, lower=True, check_finite=False).T
-        factor[:, len(chosen) : len(chosen) + len(pivots)] = columns
+        columns = factor[:, len(chosen) : len(chosen) + len(pivots)]
+        _fill_columns(columns, X, pivots, done, corner, kernel)
         unexplained = np.maximum(unexplained - np.einsum("ij,ij->i", columns, columns), 0.0)
         unexplained[pivots] = 0.0
         chosen.extend(pivots.tolist())
     return np.array(chosen)
+
+
+def _fill_columns(columns, X, pivots, done, corner, kernel):
+    """The pivots' columns of the Cholesky factor, from the columns done before."""
+    points, before = X[pivots], done[pivots].T
+
+    def fill(rows):
+        left = kernel(X[rows], points) - done[rows] @ before
+        columns[rows] = la.solve_triangular(corner, left.T, lower=True, check_finite=False).T
+
+    for_each_block(fill, row_blocks(X.shape[0], BLOCK_ROWS))
 
 
 def _accept(block, before, generator):
@@ -157,9 +168,16 @@ def _leverage(X, k, generator, kernel):
     """
     n = X.shape[0]
     S = X[_uniform(n, min(n, max(k, 100)), generator)]
-    spectrum, directions = la.eigh(kernel(S))
+    K = kernel(S)
+    with blas_threads_for(len(K)):
+        spectrum, directions = la.eigh(K)
     spectrum = np.maximum(spectrum, 0.0)
-    explained = np.vstack([(block @ directions) ** 2 for _, block in kernel_blocks(kernel, X, S)])
+    explained = np.empty((n, len(K)))
+
+    def explain(rows):
+        explained[rows] = (kernel(X[rows], S) @ directions) ** 2
+
+    for_each_block(explain, row_blocks(n, BLOCK_ROWS))
     diagonal, share = np.asarray(kernel.diag(X), dtype=np.float64), S.shape[0] / n
 
     def scores(ridge):

@@ -4,18 +4,16 @@
 data says about a place x. Because C only scales the loss, a point serves every C.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.parallel import all_blas_threads
+from kernlab.parallel import blas_threads_for
 from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.intervals import Intervals, dual_point
 
-ONE_THREAD_SIZE = 1200  # of a factor that one thread computes before a second has woken up
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
 
 
@@ -123,7 +121,7 @@ def _factor(problem, gram, C):
     hessian[np.diag_indices(size)] += problem.ridge[:size]
     if hessian[-1, -1] == 0.0:  # a free intercept that no row pulls at
         hessian[-1, -1] = 1.0
-    with nullcontext() if size <= ONE_THREAD_SIZE else all_blas_threads():
+    with blas_threads_for(size):
         try:
             factor = la.cho_factor(hessian, lower=True, check_finite=False)
         except la.LinAlgError:
