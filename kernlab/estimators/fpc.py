@@ -50,7 +50,7 @@ class FPC(KernelMachine):
     scaling : "unit" maps features to [0, 1] by the training rows; "none" takes them as they are.
     alpha, beta : of ADMM. Not used on the way to the optimum.
     tol : where |p - p_before|_H^2 stops; with `to_optimum`, the duality gap relative to the loss.
-    max_iter : most steps; None for 5, the paper's tables, and 100 with `to_optimum`.
+    max_iter : most steps; None for 5, the paper's tables, and 300 with `to_optimum`.
     class_weight, random_state, max_memory : as everywhere.
 
     Fitted

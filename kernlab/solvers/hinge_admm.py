@@ -15,7 +15,7 @@ of weight 2 count as rows that are there twice, in every iterate.
 The paper stops at |p_after - p_before|_H^2 < tol for p = (u, v, w), or after a few steps: a
 prescription, not a failure. With alpha = beta = 1 that is close to ridge regression on the labels,
 far from the minimiser. `to_optimum` goes there, over the same rows in blocks, by an interior point
-method (`hinge_interior`): ADMM's steps would be too many where a minimiser has large scores.
+method (`hinge_optimum`): ADMM's steps would be too many where a minimiser has large scores.
 
 Either way the objective is certified by multipliers: with w = -y a those of Proposition 2's linear
 programme, a in [0, 1/M] and A^T (c y a) = 0.
@@ -29,13 +29,13 @@ import numpy as np
 from kernlab.parallel import single_blas_thread
 from kernlab.solvers.hinge_columns import HingeProblem, Settings
 from kernlab.solvers.hinge_course import HingeCourse
-from kernlab.solvers.hinge_interior import minimise_hinge
+from kernlab.solvers.hinge_optimum import minimise_hinge
 from kernlab.solvers.losses import signs
 from kernlab.solvers.result import warn_unless_converged
 from kernlab.solvers.streamedrows import ArrayRows, gram_matrix
 
 DEFAULT_TOL = {"early": 5e-4, "certified": 1e-3, "optimum": 1e-6}
-DEFAULT_MAX_ITER = {"early": 5, "certified": 20_000, "optimum": 100}
+DEFAULT_MAX_ITER = {"early": 5, "certified": 20_000, "optimum": 300}
 WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS threads than they gain
 
 __all__ = ["HingeProblem", "gram_matrix", "solve_hinge_admm", "solve_hinge_problems"]
@@ -63,7 +63,7 @@ def solve_hinge_admm(
     Without C it stops as the paper does, at `tol` (5e-4) for the squared H-norm of a step or after
     `max_iter` (5) steps. With C, ADMM chooses alpha and beta itself and goes on until the duality
     gap is at most `tol` (1e-3) times the objective (or 20,000 steps). `to_optimum=True` minimises
-    either objective to such a gap (1e-6, or 100 steps) by the interior point method. `intercept`:
+    either objective to such a gap (1e-6, or 300 steps) by the interior point method. `intercept`:
     "penalised" is one more feature of value 1. `start`: weights to begin from instead of v = y.
 
     The KKT residual is |P w| / |w| with P the projection on the features' span: 0 exactly where w

@@ -13,17 +13,15 @@ where the minimiser separates most rows by far.
 """
 
 import time
-import warnings
 
 import numpy as np
 import scipy.linalg as la
-from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.parallel import for_each_block, row_blocks
 from kernlab.solvers.hinge_certificates import HingeCertifier, hair
 from kernlab.solvers.hinge_steps import DUAL, MULTIPLIERS, LinearStep
 from kernlab.solvers.interior_rows import PRODUCTS, begin, measure_step, move, predict, weigh
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.result import SolverResult
 from kernlab.solvers.streamedrows import (
     GRAM_BYTES,
     PASS_BYTES,
@@ -41,29 +39,6 @@ CANNOT_HOLD = (
     "these features cannot hold the minimiser in double precision: its scores come out off by "
     "{:.1e} of their size. Take a basis that is better conditioned, or a lower degree"
 )
-
-
-def minimise_hinge(
-    rows, codes, problem, *, weights, C, tol, max_iter, gram=None, start=None, keep_dual=False,
-    callback=None,
-):  # fmt: skip
-    """Solve one `HingeProblem` until the duality gap is at most `tol` times the objective.
-
-    As `solve_hinge_admm` describes; `max_iter` counts Newton's steps.
-    """
-    course = _InteriorCourse(rows, codes, problem, weights, C, gram)
-    result = course.run(tol, max_iter, start, keep_dual, callback)
-    if result.message:
-        warnings.warn(f"hinge-admm: {result.message}.", ConvergenceWarning, stacklevel=3)
-    else:
-        warn_unless_converged(
-            result,
-            figure="a relative duality gap of",
-            reached=max(result.relative_gap, 0.0),
-            tol=tol,
-            advice="Raise max_iter, loosen tol, or take a basis that is better conditioned.",
-        )
-    return result
 
 
 class _Total:
@@ -91,7 +66,9 @@ class _Total:
         return total
 
 
-class _InteriorCourse:
+class InteriorCourse:
+    """One problem on its way: the state of each row, and what the passes over them bring."""
+
     def __init__(self, rows, codes, problem, weights, C, gram):
         self.rows, self.codes, self.problem, self.weights = rows, codes, problem, weights
         self.m, n = rows.shape
@@ -131,7 +108,7 @@ class _InteriorCourse:
             self.u = np.array(start, dtype=np.float64)
             if self.u.shape != (self.width,) or self.problem.mix is not None:
                 raise ValueError(f"start must be {self.width} weights of stored features")
-            self._score(self.u, self.z)
+            self.score(self.u, self.z)
             if self.gram is None:
                 weights = self.weights if len(self.weights) else None
                 self.gram = gram_matrix(self.rows, weights)[: self.width, : self.width]
@@ -150,7 +127,11 @@ class _InteriorCourse:
         codes, positive, _, *state = self._of(block)
         return codes, positive, *state
 
-    def _score(self, u, out):
+    def forget_rows(self):
+        """Give back the memory of all that is held for each row; no step can be taken any more."""
+        self.z = self.a = self.xi = self.eta = self.first = self.dz = None
+
+    def score(self, u, out):
         """out = A u, in a pass of its own."""
 
         def use(_, block, features):
@@ -253,7 +234,7 @@ class _InteriorCourse:
         }
 
     def _result(self, trace, settled, tol, keep_dual):
-        u, lost = self._mixed_weights()
+        u, lost = self.mixed_weights()
         message = CANNOT_HOLD.format(lost) if lost > tol else ""
         dual = None
         if keep_dual:
@@ -274,15 +255,20 @@ class _InteriorCourse:
             message=message,
         )
 
-    def _mixed_weights(self):
-        """The weights of the problem's own features, and how far their scores are off, relatively.
+    def own_weights(self):
+        """The weights of the problem's own features: those stored, or combinations of them."""
+        if self.problem.mix is None:
+            return self.u
+        return la.lstsq(self.problem.mix, self.u, lapack_driver="gelsy")[0]
+
+    def mixed_weights(self):
+        """The same, and how far their scores are off, relatively.
 
         Near-dependent features need huge weights of both signs, which rounding does not forgive.
         """
-        mix = self.problem.mix
-        if mix is None:
-            return self.u, 0.0
-        u = la.lstsq(mix, self.u, lapack_driver="gelsy")[0]
-        error = mix @ u - self.u
+        u = self.own_weights()
+        if self.problem.mix is None:
+            return u, 0.0
+        error = self.problem.mix @ u - self.u
         size = max(float(self.u @ self.gram @ self.u), np.finfo(float).tiny)
         return u, float(np.sqrt(max(0.0, error @ self.gram @ error) / size))
