@@ -78,6 +78,20 @@ def test_growth_is_not_taken_from_stand_ins(id):
     assert study.measured(table)["value"].isna().all()
 
 
+def test_where_accuracy_settles_and_time_rises_is_read_from_the_curve():
+    costs = [1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]
+    table = pd.DataFrame({"C": costs, "fit_seconds": [1, 1.1, 1.2, 1.3, 4.0, 6.0]})
+    table["test_accuracy"] = [0.7, 0.79, 0.8, 0.81, 0.812, 0.809]
+    study = STUDIES["lasn-f5"]
+    measured = study.measured(table.assign(dataset="a9a")).set_index("column")["value"]
+    assert measured.to_dict() == {
+        "stable from C": 10.0,
+        "C of the steep rise from": 10.0,
+        "C of the steep rise to": 100.0,
+    }
+    assert study.measured(table.assign(dataset="magic"))["value"].isna().all()
+
+
 def fpc_rows(method, budget, repeats):
     row = {"dataset": "magic", "method": method, "budget": budget, "fit_seconds": 1.0}
     row |= {"predict_seconds": 0.1, "sparsity": 55, "test_accuracy": 0.85}
