@@ -1,6 +1,7 @@
 """Figures of ADMM-HSS's results: heatmaps, tables with their null rows, and the course of steps."""
 
-from matplotlib.ticker import PercentFormatter
+import numpy as np
+from matplotlib.ticker import NullFormatter, PercentFormatter
 
 from kernlab.plots.labels import label_lines
 from kernlab.plots.marks import heatmap
@@ -10,8 +11,9 @@ from kernlab.studies.hss_machines import BLOCKS, HSS, IDENTITY
 from kernlab.studies.hss_steps import CLOSE, COARSE, EXACT
 from kernlab.studies.hss_tables import OPTIMUM, PRINTED, TEN_STEPS, TIGHT, chosen
 
-DARK, BLUE, RED, GREEN, PURPLE, GREY, YELLOW = (
+DARK, BLUE, RED, GREEN, PURPLE, GREY, YELLOW, BROWN = (
     "#222222", "#0062B0", "#CC3311", "#009E73", "#882255", "#8C8C8C", "#B98800",
+    "#6F5142",
 )  # fmt: skip
 KINDS = {EXACT: DARK, CLOSE: BLUE, COARSE: RED, BLOCKS: GREEN, IDENTITY: GREY}
 SMALLEST_GAP = 1e-6
@@ -24,7 +26,9 @@ DOTS = {  # label -> colour, marker, filled
     "rel_tol 0.01, converged": (BLUE, "D", True),
     "published": (DARK, "|", True),
     "LIBSVM, published": (YELLOW, "|", True),
+    "RACQP, published": (BROWN, "|", True),
 }
+PRINTED_IN = {"published": None, "LIBSVM, published": "hss-t2", "RACQP, published": "hss-t3"}
 STAGES = {
     "compression": ("approximate_seconds", "compression time", BLUE),
     "factorisation": ("factor_seconds", "factorisation time", GREEN),
@@ -65,7 +69,7 @@ def draw_accuracies(study):
             if marker == "|":
                 look = {"color": colour, "linewidths": 2}
             if points:
-                size = {"|": 130, "D": 30}.get(marker, 40)
+                size = {"|": 130, "D": 30}.get(marker, 40 if filled else 90)
                 ax.scatter(*zip(*points, strict=True), marker=marker, s=size, label=label,
                            zorder=2 if marker == "|" else 3, **look)  # fmt: skip
         ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
@@ -97,8 +101,8 @@ def _accuracies(study, rows):
         of_form = rows[(rows["method"] == OPTIMUM) & (rows["variant"] == form)]
         if len(of_form):
             found[label] = of_form["test_accuracy"].max()
-    for label, source in (("published", study), ("LIBSVM, published", "hss-t2")):
-        found[label] = _printed(source, name, "accuracy", 0.01)
+    for label, source in PRINTED_IN.items():
+        found[label] = _printed(source or study, name, "accuracy", 0.01)
     return found
 
 
@@ -128,11 +132,34 @@ def draw_seconds(study):
                     ax.scatter([theirs], [height], marker="|", s=130, color=DARK, linewidths=2)
                 ax.scatter([best[column]], [height], s=36, color=colour, zorder=3)
             ax.set(xscale="log", xlabel="seconds", title=title)
+            ax.set_xlim(*_whole_decades(ax.get_xlim()))
+            ax.xaxis.set_minor_formatter(NullFormatter())
             ax.grid(axis="y", visible=False)
         axes[0, 0].set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
         return figure
 
     return draw
+
+
+def draw_table_ranks(table):
+    """Mean rank on every level of the tree at the chosen h, a line for each data set."""
+    steps = table[(table["method"] == TEN_STEPS) & (table["matrix"] == HSS)]
+    figure, ax = new_figure(panel=(5.4, 3.2))
+    for k, (name, rows) in enumerate(steps.groupby("dataset", sort=False)):
+        best = chosen(rows, "test_accuracy")
+        ranks = [float(rank) for rank in str(best["mean_ranks"]).split()]
+        label = f"{name}, h = {best['h']:g}: error {best['sampled_error']:.0%}"
+        ax.plot(range(1, len(ranks) + 1), ranks, color=f"C{k}", marker="o", ms=4, label=label)
+    ax.set(xlabel="level (1: halves of the data)", ylabel="mean rank")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    label_lines(ax)
+    return figure
+
+
+def _whole_decades(limits):
+    """Powers of ten around limits: a log axis within one decade would have no plain label."""
+    low, high = np.log10(limits)
+    return 10.0 ** np.floor(low), 10.0 ** np.ceil(high)
 
 
 def draw_libsvm(table):
