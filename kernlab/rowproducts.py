@@ -71,8 +71,7 @@ def squared_distances(X, right, out):
     """|x - z|^2 = |x|^2 + |z|^2 - 2 x . z, in place; rounding below zero is removed."""
     if right.shift is not None:
         X = X - right.shift
-    inner_products(X, right, out)
-    out *= -2.0
+    inner_products(-2.0 * X, right, out)  # the rows are fewer numbers than the products
     out += row_norms(X, squared=True)[:, None]
     out += right.norms
     np.maximum(out, 0.0, out=out)
