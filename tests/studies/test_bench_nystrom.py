@@ -139,6 +139,14 @@ def test_measured_rates_are_those_of_a_computer():
     assert 1e6 < rates.exponentials < 1e12
 
 
+def test_the_exact_machine_comes_with_its_gap():
+    point = Point.make("liver-disorders", "LIBSVM", "fit", n_landmarks=0)
+    row = bench_nystrom_fits.measure_fit(point, 0)
+    assert 0 <= row["gap"] < 1e-2
+    assert row["predict_seconds"] > 0
+    assert row["test_accuracy"] > 0.4
+
+
 def test_a_library_that_is_absent_is_a_row_that_says_so(monkeypatch):
     def absent():
         raise ImportError("scikit-learn-intelex cannot be imported")
