@@ -88,8 +88,8 @@ def advice(label, study, profile, available):
         name = next((name for name in names if name in _sets(study.grid, other)), None)
         if name is None:
             continue
-        fetch = f"kernlab data get {name}, then " if available(name) is False else ""
-        return f" ({fetch}kernlab reproduce {study.id} --profile {other})"
+        fetch = f", after kernlab data get {name}" if available(name) is False else ""
+        return f"; {other} runs it{fetch}"
     return ""
 
 

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from kernlab.datasets import generators
 from kernlab.studies.base import Point, Study, Tolerance
+from kernlab.studies.cells import as_cells
 from kernlab.studies.fpc_degrees import fit_degrees
 from kernlab.studies.fpc_toy import MACHINES, course_of, described, errors, fit, toy
 
@@ -93,6 +94,12 @@ def _tolerance_key_figures(table):
     return figures
 
 
+# Why they differ, as far as it is known (see fpc_readings).
+STATED_ERRORS = (
+    "the printed error is no mean over 50 repeats of 1,000 rows, and no reading of the toy gives it"
+)
+
+
 def _tolerance_measured(table):
     cells = []
     for label, exponent in (("tolerance 10^-3.2", 3.2), ("tolerance 10^-5", 5.0)):
@@ -100,11 +107,11 @@ def _tolerance_measured(table):
         cells += [
             (label, "tolerance", 10.0**-exponent),
             (label, "iterations", rows["n_iter"].max()),
-            (label, "test error", rows["test_error"].mean()),
+            (label, "test error", rows["test_error"].mean(), STATED_ERRORS),
         ]
     default = table[table["exponent"] == RECOMMENDED]
     cells.append(("recommended", "iterations", default["n_iter"].max()))
-    return as_frame(cells)
+    return as_cells(cells)
 
 
 # ------------------------------------------------------------------ Figures 7 and 8

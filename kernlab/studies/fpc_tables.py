@@ -102,8 +102,8 @@ def _not_comparable(method, printed, rows):
     """
     if printed == "training time" and method in MACHINES:
         return (
-            "not like with like: ours is one fit at the parameters chosen; divided by the "
-            f"{GRID_SIZES[method]:,} settings searched, the printed seconds are those of one fit"
+            "not like with like: ours is one fit at the parameters chosen, the printed seconds "
+            f"seem to hold the search over {GRID_SIZES[method]:,} settings"
         )
     if rows["budget"].iloc[0] == "small" and method != "FPC":
         return "the quick profile tunes on few rows and a coarse grid; standard tunes on more"
