@@ -31,7 +31,7 @@ SETS = {
     "a9a": (1.0, (1.0, 1.0), (4, 20), (20, 150)),
     "w8a": (1.0, (1.0, 1.0), (15, 60), (60, 200)),
     "cod-rna": (10.0, (0.1, 1.0), (2, 5), (15, 60)),
-    "skin_nonskin": (10.0, (1.0, 1.0), (15, 40), (60, 400)),
+    "skin_nonskin": (10.0, (1.0, 1.0), (15, 40), (60, 150)),
 }
 NINE = "nine values of C"
 SCALING, DECAY, CONVERGED = "scaling", "decay", "to the optimum"
@@ -69,7 +69,7 @@ def _grid(profile):
         ]
         points += [Point.make("ijcnn1", HSS, NINE, repeat, h=0.1) for repeat in range(REPEATS)]
         points.append(Point.make("a9a", EXACT, "table 4", h=1.0, C=1.0))
-        points.append(Point.make("a9a", HSS, DECAY, h=1.0, digits=2))
+        points.append(Point.make("a9a", HSS, DECAY, h=1.0, rows=8000, digits=2))
         points += [
             Point.make(name, method, CONVERGED, h=h, C=C, rows=n)
             for name, (h, C, sizes) in OPTIMA.items()
