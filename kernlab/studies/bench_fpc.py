@@ -1,7 +1,9 @@
 """FPC against support vector machines, and alone on millions of rows: seconds, bytes, steps.
 
-The support vector machines on MAGIC have the parameters that a grid search on the validation rows
-finds best. All run in one process with all threads that they can use, compiled code warm.
+The support vector machines on MAGIC have the parameters that did best on the validation rows of
+the first repeat: of C in {8, 32} by gamma in {2, 4, 8} for RBF (86.7 %), and of seven settings with
+degrees 3 to 6 for polynomials (86.6 %; one of the seven stopped at 3,000,000 steps). All run in one
+process with all threads that they can use, compiled code warm.
 """
 
 import time
@@ -26,7 +28,7 @@ MAGIC = {
     "ridge": partial(FPC, 3, max_iter=1),
     "hinge optimum": partial(FPC, 3, basis="chebyshev", to_optimum=True),
     "SVC-RBF": partial(SVC, C=32.0, gamma=4.0, cache_size=1000),
-    "SVC-Poly": partial(SVC, C=4.0, kernel="poly", degree=5, gamma=1.0, coef0=1.0, cache_size=1000),
+    "SVC-Poly": partial(SVC, C=1.0, kernel="poly", degree=6, gamma=1.0, coef0=1.0, cache_size=1000),
 }
 # rows, features, degree, centres (those of the spaces, and the paper's), what is asked
 MASSIVE = (
