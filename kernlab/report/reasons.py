@@ -81,7 +81,8 @@ def why_no_value(cell, study, table, profile, available):
 
 def advice(label, study, profile, available):
     """Which profile would run a data set that this one leaves out, and what it takes; or ""."""
-    names = [label, *_sets_of(study.paper, label)]
+    run = label.partition(" (")[0]
+    names = [run, *_sets_of(study.paper, run)]
     if not _sets(study.grid, profile).isdisjoint(names):
         return ""
     for other in list(PROFILES)[list(PROFILES).index(profile) + 1 :]:
@@ -107,10 +108,11 @@ def _dataset_of(label, study, table, profile, available):
     known = _sets(study.grid, profile) | set(table["dataset"])
     if label in known:
         return label
-    named = [name for name in _sets_of(study.paper, label) if name in known]
+    run = label.partition(" (")[0]  # of "covtype (l = 29)", one of several runs
+    named = [name for name in _sets_of(study.paper, run) if name in known]
     if named:
         return named[0]
-    return label if available(label) is not None else None
+    return next((name for name in (label, run) if available(name) is not None), None)
 
 
 @functools.cache

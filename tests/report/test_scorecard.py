@@ -200,6 +200,14 @@ def test_a_row_is_known_by_what_the_paper_calls_its_data_set(studies):
     assert card.loc[cell, "reason"] == "too large"
 
 
+def test_one_of_several_runs_on_a_set_is_known_by_the_set(studies):
+    tiny = study(one_value("usps (l = 3)", "RBF time", 0.9), points=("usps",))
+    studies["sparse-t2"] = dataclasses.replace(tiny, id="sparse-t2", paper="sparse")
+    card = score_study("sparse-t2", report_demo.small_table(), "quick")
+    told = "the study has not been run on usps"
+    assert reason_of(card, "usps (l = 129)", "RBF accuracy") == told
+
+
 def test_numbers_that_a_paper_quotes_or_concludes_are_told_apart(studies):
     studies["fpc-t5"] = study(lambda table: pd.DataFrame(columns=["row", "column", "value"]))
     table = report_demo.small_table().query("status == 'ok'")
