@@ -133,7 +133,7 @@ def report(profile, out, gallery):
 def bench(name, profile, data, out, fresh):
     """Time kernlab against its peers; without a name, list what can be timed."""
     _use(data, out)
-    from kernlab.report.text import align, timing_table
+    from kernlab.report.text import align, bench_text
     from kernlab.studies import STUDIES, execute
     from kernlab.studies.registry import unknown
     from kernlab.studies.workers import WorkerPools
@@ -148,7 +148,7 @@ def bench(name, profile, data, out, fresh):
         raise unknown("benchmark", name, [known.removeprefix("bench-") for known in benches])
     with WorkerPools(1) as pools:
         outcome = execute(id, profile, fresh=fresh, pools=pools)
-    click.echo(timing_table(outcome.table))
+    click.echo(bench_text(benches[id], outcome.table))
     for note in outcome.notes:
         click.echo(f"\n{note}")
     sys.exit(1 if outcome.shortcoming(profile) else 0)

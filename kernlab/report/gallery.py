@@ -9,8 +9,8 @@ from kernlab.plots import FIGURES
 from kernlab.plots.registry import write_whole
 from kernlab.report.machines import machines
 from kernlab.report.outputs import read_provenance, read_tables
-from kernlab.report.text import timing_table
-from kernlab.studies import StudyError
+from kernlab.report.text import bench_text
+from kernlab.studies import StudyError, get_study
 
 PICTURES = ("llsvm-prop1-differences", "sparse-margin-lines")
 
@@ -28,7 +28,7 @@ def renew_gallery(profile="quick", out=None):
     for study, table in sorted(read_tables(profile, out).items()):
         if study.startswith("bench-"):
             machine = _machine({study: provenance.get(study, {})})
-            made[f"{study}.txt"] = f"{machine}\n\n{timing_table(table)}\n".encode()
+            made[f"{study}.txt"] = f"{machine}\n\n{bench_text(get_study(study), table)}\n".encode()
     made["README.md"] = _page(made, provenance, profile).encode()
     for name, content in made.items():
         write_whole(gallery / name, content)

@@ -124,6 +124,9 @@ class Study:
     predict_seconds: Callable[[Point], float | None] | None = None
     key_figures: Callable[[Any], Mapping[str, str]] | None = None  # rounded text, by label
     measured: Callable[[Any], Any] | None = None  # table -> columns row, column, value
+    # table -> what was asked of each piece of work beside what was reached: columns work, method,
+    # threads, seconds, ratio, asked, and what else there is to say. A bench prints it.
+    comparison: Callable[[Any], Any] | None = None
     tolerances: Mapping[str, Tolerance] = field(default_factory=lambda: MappingProxyType({}))
     needs: Sequence[str] = ()  # data sets it wants
     seed: int = 0

@@ -267,5 +267,6 @@ STUDIES = (
         measure=_measure,
         timing=True,
         key_figures=_key_figures,
+        comparison=comparison,
     ),
 )

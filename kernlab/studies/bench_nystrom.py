@@ -227,5 +227,6 @@ STUDIES = (
         measure=_measure,
         timing=True,
         key_figures=_key_figures,
+        comparison=comparison,
     ),
 )

@@ -273,6 +273,7 @@ STUDIES = (
         timing=True,
         predict_seconds=_predict_seconds,
         key_figures=_key_figures,
+        comparison=comparison,
         needs=tuple(REAL),
     ),
 )
