@@ -178,6 +178,18 @@ def test_other_rows_or_settings_share_nothing():
                                       alone.operator() @ Y[: len(rows)])  # fmt: skip
 
 
+def test_searching_for_more_neighbours_leaves_the_shared_lists_as_they_were():
+    """In paper mode a node that has too few columns has twice as many neighbours searched for."""
+    shared = {}
+    settings = {"mode": "paper", "approximate_neighbors": 2, "leaf_size": 64, "random_state": 0}
+    HSSKernel(gamma=1.0, rel_tol=1e-6, **settings).share(shared).fit(X[:400])
+    columns = shared["geometry"].columns
+    assert set(columns._k) == {2}
+    again = HSSKernel(gamma=9.0, **settings).share(shared).fit(X[:400])
+    alone = HSSKernel(gamma=9.0, **settings).fit(X[:400])
+    np.testing.assert_array_equal(again.operator() @ Y[:400], alone.operator() @ Y[:400])
+
+
 def test_machines_of_a_path_decide_together():
     machines = fit_path(machine(), X, Y, [0.1, 1.0, 10.0])
     for one in machines:
