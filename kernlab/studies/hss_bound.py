@@ -24,14 +24,14 @@ from kernlab.studies.hss_sets import sample
 CASES = {
     "quick": (("magic", 3.0, 1.0, 600), ("checkerboard", 0.3, 1.0, 600)),
     "standard": (
-        ("skin_nonskin", 10.0, 1.0, 2000),
-        ("cod-rna", 10.0, 1.0, 2000),
-        ("ijcnn1", 0.3, 1.0, 2000),
-        ("a9a", 1.0, 1.0, 2000),
-        ("checkerboard", 0.3, 1.0, 2000),
+        ("skin_nonskin", 10.0, 1.0, 1200),
+        ("cod-rna", 10.0, 1.0, 1200),
+        ("ijcnn1", 0.3, 1.0, 1200),
+        ("a9a", 1.0, 1.0, 1200),
+        ("checkerboard", 0.3, 1.0, 1200),
     ),
 }
-TOLERANCES = (1.0, 0.3, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
 QUICK_TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 AS_COMPRESSED, LIFTED = "as compressed", "lifted"
 OPTIMUM = 1e-9  # relative gap at which a minimiser counts as one
@@ -46,6 +46,11 @@ def _grid(profile):
         for tolerance in tolerances
         for form in (AS_COMPRESSED, LIFTED)
     ]
+
+
+def predict_seconds(point):
+    """Some thousand solves with dense matrices, and their eigenvalues."""
+    return 5e-6 * point["rows"] ** 2 + 1e-9 * point["rows"] ** 3
 
 
 def _measure(point, seed):
@@ -118,6 +123,7 @@ STUDIES = (
         question="How far does the optimum move when K~ replaces K, and what does eq. 9 promise?",
         grid=_grid,
         measure=_measure,
+        predict_seconds=predict_seconds,
         key_figures=_key_figures,
     ),
 )
