@@ -36,11 +36,14 @@ def format_bytes(amount):
     return f"{amount:.0f} bytes"
 
 
-def require_memory(needed, max_memory, *, what, arithmetic, way_out):
-    """Refuse with the arithmetic when `needed` bytes exceed the limit; nothing is allocated."""
+def require_memory(needed, max_memory, *, what, arithmetic, way_out, at_least=False):
+    """Refuse with the arithmetic when `needed` bytes exceed the limit; nothing is allocated.
+
+    `at_least`: counting has stopped at the limit, so that more may be needed.
+    """
     limit = memory_limit(max_memory)
     if needed > limit:
         raise MemoryLimitError(
-            f"{what} needs {format_bytes(needed)} ({arithmetic}), "
+            f"{what} needs {'at least ' if at_least else ''}{format_bytes(needed)} ({arithmetic}), "
             f"but only {format_bytes(limit)} may be used. {way_out}"
         )

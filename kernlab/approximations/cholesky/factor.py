@@ -80,16 +80,16 @@ def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None, entry_
     """
     limit = memory_limit(max_memory)
     analysis = Analysis(matrix, ordering=ordering, backend=backend, count_to=limit // entry_bytes)
-    count = f"{analysis.nonzeros:,} entries"
     require_memory(
         analysis.nonzeros * entry_bytes,
         limit,
         what=f"the Cholesky factor of {matrix.shape[0]:,} rows",
-        arithmetic=f"{count if analysis.is_complete else 'more than ' + count} in the order that "
-        f"{ordering!r} found, {entry_bytes} bytes each while it is computed and put to use",
+        arithmetic=f"{analysis.nonzeros:,} entries in the order that {ordering!r} found, "
+        f"{entry_bytes} bytes each while it is computed and put to use",
         way_out="Take a smaller sigma, another ordering ('metis' fills in less where it is built "
         "in), fewer rows, allow more with max_memory, or take solver='newton', which needs no "
         "factor.",
+        at_least=not analysis.is_complete,
     )
     return analysis.factorise()
 

@@ -53,6 +53,7 @@ def _refuse_beyond(n_entries, n_rows, max_memory):
         arithmetic=f"{n_entries:,} entries found so far, {entry_bytes(n_entries)} bytes each and "
         "half of them twice while it is assembled",
         way_out=WAY_OUT,
+        at_least=True,
     )
 
 
