@@ -11,6 +11,7 @@ import sys
 import traceback
 
 from kernlab.memory import format_bytes
+from kernlab.studies.peak import held_at_most
 
 _SERVE = "from kernlab.studies.limited import _serve; _serve()"
 
@@ -47,6 +48,6 @@ def _serve():
     except BaseException:
         traceback.print_exc()
         sys.exit(1)
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    held = held_at_most()
     answers.write(pickle.dumps((result, held)))
     answers.flush()

@@ -42,6 +42,18 @@ def peak_memory():
             peak.note = UPPER_BOUND
 
 
+def held_at_most():
+    """The most bytes that this process has held since its program began.
+
+    The system's account of resources would not do: a new program inherits in it what the process
+    that started it held.
+    """
+    try:
+        return _high_water_mark()
+    except (OSError, ValueError):
+        return _lifetime_peak()
+
+
 def _reset_high_water_mark():
     """Ask the kernel to forget the process' largest size so far; whether it did."""
     try:

@@ -98,6 +98,12 @@ def test_a_hard_limit_holds():
         call_limited(sized, (4 * 10**9,), 3e9)
 
 
+def test_what_is_held_is_not_what_the_caller_holds():
+    ours = np.ones(10**8)  # 800 MB
+    _, held = call_limited(sized, (8,), 3e9)
+    assert held < ours.nbytes / 2
+
+
 def test_sigma_is_chosen_on_training_rows_alone(monkeypatch, real_data):
     """With the test rows replaced by nonsense the same width is chosen."""
     load, seen = bench_sparse.load_dataset, []
