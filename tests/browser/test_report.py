@@ -162,11 +162,18 @@ def test_the_page_never_scrolls_sideways(open_page, artefacts, width):
 
 def test_a_phone_shows_each_number_without_scrolling(open_page):
     page = open_page("#lasn-t4", **PHONE)
-    row = page.locator("#lasn-t4 tbody tr").first
+    row = page.locator("#lasn-t4 tbody tr:has(td:nth-child(4):not(:empty))").first
+    shown = 0
     for cell in range(8):
-        box = row.locator("th, td").nth(cell).bounding_box()
+        place = row.locator("th, td").nth(cell)
+        box = place.bounding_box()
         # The difference is left out: the reason says it in words.
-        assert box is None if cell == 4 else 0 <= box["x"] < box["x"] + box["width"] <= 390
+        if cell == 4 or place.text_content() == "":
+            assert box is None
+        else:
+            assert 0 <= box["x"] < box["x"] + box["width"] <= 390
+            shown += 1
+    assert shown >= 5
 
 
 def test_finding_numbers_by_words(open_page):
