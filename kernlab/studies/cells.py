@@ -22,6 +22,12 @@ def as_cells(cells):
     return table[table["value"].notna() | (table["reason"] != "")].reset_index(drop=True)
 
 
+def of_printed_rows(cells, published):
+    """The cells whose row the paper prints: a set that stands in for another answers to none."""
+    rows = set(published["row"])
+    return [cell for cell in cells if cell[0] in rows]
+
+
 def spread_cell(row, column, values):
     """The standard deviation over repeats, where there are enough of them."""
     values = values.dropna()

@@ -7,12 +7,12 @@ block of right-hand sides.
 import time
 
 import numpy as np
-import pandas as pd
 
 from kernlab import published
 from kernlab.baselines import LibSVM
 from kernlab.kernels import gamma_from_sigma
 from kernlab.studies.base import Point, Study, Tolerance
+from kernlab.studies.cells import as_cells, of_printed_rows
 from kernlab.studies.fitting import accuracy
 from kernlab.studies.hss_machines import (
     HSS,
@@ -153,7 +153,7 @@ def _libsvm_measured(table):
         best = rows.loc[rows["test_accuracy"].idxmax()]
         cells.append((name, "time", best["fit_seconds"]))
         cells.append((name, "accuracy", 100 * best["test_accuracy"]))
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
+    return as_cells(of_printed_rows(cells, published("hss-t2")))
 
 
 STUDIES = (

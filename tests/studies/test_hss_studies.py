@@ -220,8 +220,9 @@ def test_the_heatmap_and_libsvm():
     assert best_costs("a9a") == (1.0, 10.0)
     assert table["test_accuracy"].min() > 0.8
     assert len(drawn("hss-t2", table)) == 2
-    cells = STUDIES["hss-t2"].measured(table)
+    cells = STUDIES["hss-t2"].measured(table.assign(dataset="a9a"))
     assert set(cells["column"]) == {"time", "accuracy"}
+    assert STUDIES["hss-t2"].measured(table).empty, "a set that the paper does not have"
 
 
 def test_what_stands_in_for_the_matrix_matters_in_the_end():
