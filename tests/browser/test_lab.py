@@ -31,6 +31,7 @@ PIXELS = """async (image) => {
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(400),
+    pytest.mark.xdist_group("lab"),  # one JupyterLab for all of them
     pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no Chromium at {CHROMIUM}"),
 ]
 
@@ -103,14 +104,22 @@ def _keep_all_cells_in_the_page(settings):
     (folder / "tracker.jupyterlab-settings").write_text(chosen)
 
 
+def _answers(address):
+    """Whether the server answers already: it may name its address before it listens there."""
+    try:
+        with urllib.request.urlopen(f"{address}api?token={TOKEN}", timeout=20):
+            return True
+    except OSError:
+        return False
+
+
 def _address_of(server, log):
     """Wait until the server has said where it listens, and answers there."""
     for _ in range(240):
         text = log.read_text()
         match = re.search(r"http://127\.0\.0\.1:\d+/", text)
-        if match:
-            with urllib.request.urlopen(f"{match[0]}api?token={TOKEN}", timeout=20):
-                return match[0]
+        if match and _answers(match[0]):
+            return match[0]
         assert server.poll() is None, f"JupyterLab stopped:\n{text[-2000:]}"
         time.sleep(0.25)
     raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
