@@ -166,7 +166,7 @@ class Compact(Kernel):
 
     gamma: float
     alpha: float
-    l: int  # noqa: E741 - the exponent's name in the paper and in the public API
+    l: int
     sees_distances: ClassVar[bool] = True
 
     def _fill(self, X, right, out):
@@ -219,7 +219,7 @@ def askey_exponent(n_features):
     return n_features // 2 + 1
 
 
-def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None, l=None, X=None):  # noqa: E741
+def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None, l=None, X=None):
     """The kernel named, with its parameters settled; rules for gamma and l look at the rows X.
 
     `kernel` may be a name of `KERNELS`, a Kernel, or a function of two blocks of rows.

@@ -86,7 +86,7 @@ class SparseCholeskySVC(KernelMachine):
         *,
         sigma="quantile",
         alpha=None,
-        l="askey-odd",  # noqa: E741 - the exponent's name in the paper and in the public API
+        l="askey-odd",
         solver="cholesky",
         taper="askey",
         sparsity=None,

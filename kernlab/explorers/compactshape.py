@@ -29,7 +29,7 @@ class Shape:
     """A compact kernel with sigma = 1 as a function of distance, and its Fourier transform."""
 
     alpha: float
-    l: float  # noqa: E741 - the exponent's name in the paper
+    l: float
     n_features: int
     frequencies: np.ndarray
     transform: np.ndarray  # divided by its value at zero
@@ -44,17 +44,17 @@ class Shape:
         return self.transform < -ROUNDING
 
 
-def taper(distances, alpha, l):  # noqa: E741
+def taper(distances, alpha, l):
     """(1 - alpha d)_+^l, which makes the Gaussian kernel compact."""
     return np.clip(1.0 - alpha * distances, 0.0, None) ** l
 
 
-def compact_value(distances, alpha, l):  # noqa: E741
+def compact_value(distances, alpha, l):
     """Equation 38 at sigma = 1."""
     return taper(distances, alpha, l) * np.exp(-(distances**2) / 2.0)
 
 
-def analyse_shape(alpha, l, n_features):  # noqa: E741
+def analyse_shape(alpha, l, n_features):
     """The kernel and its radial Fourier transform in as many dimensions as there are features.
 
     F(t) is proportional to the integral over d from 0 to 1 / alpha of k(d) d^(p-1) O(t d), with
@@ -143,7 +143,7 @@ def describe(shape):
 def compact_shape():
     """The explorer: alpha in units of 1/sigma, the exponent l, and the number of features."""
 
-    def draw(alpha, l, n_features):  # noqa: E741
+    def draw(alpha, l, n_features):
         shape = analyse_shape(alpha, l, n_features)
         return draw_shape(shape), describe(shape)
 

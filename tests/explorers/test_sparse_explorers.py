@@ -90,7 +90,7 @@ def test_the_transform_of_a_kernel_known_in_closed_form(monkeypatch):
         (1 / 3, 28.0, 54, True),
     ],
 )
-def test_the_transform_is_negative_where_the_rule_is_broken(alpha, l, n_features, definite):  # noqa: E741
+def test_the_transform_is_negative_where_the_rule_is_broken(alpha, l, n_features, definite):
     shape = analyse_shape(alpha, l, n_features)
     assert shape.is_positive_definite == definite
     assert shape.negative.any() != definite

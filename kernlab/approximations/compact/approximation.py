@@ -71,7 +71,7 @@ class CompactKernel(Approximation):
         alpha=None,
         sparsity=None,
         trade_off=1.0,
-        l="askey-odd",  # noqa: E741 - the exponent's name in the paper and in the public API
+        l="askey-odd",
         taper="askey",
         shift=1e-4,
         ordering="amd",

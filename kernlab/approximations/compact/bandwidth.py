@@ -30,7 +30,7 @@ def default_sparsity(n_rows):
     return max(0.0, min(max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / n_rows), one_near_row))
 
 
-def settle_bandwidths(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, random_state=None):  # noqa: E741
+def settle_bandwidths(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, random_state=None):
     """Numbers for gamma and alpha, from numbers and rules."""
     if gamma == "quantile":
         sparsity = default_sparsity(X.shape[0]) if sparsity is None else sparsity
@@ -67,7 +67,7 @@ def radius_by_quantile(X, sparsity, random_state=None):
     return float(np.partition(pairs, rank)[rank])
 
 
-def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):  # noqa: E741 - as in the paper
+def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):
     """A(alpha) and S(alpha) of equations 39 and 40, for each alpha, from a sample of the rows."""
     sigma = positive(sigma, "sigma")
     alphas = np.array([positive(alpha, "alpha") for alpha in np.atleast_1d(alphas)])
@@ -86,7 +86,7 @@ def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):  # noqa: E7
     return similarity, sparsity
 
 
-def alpha_by_trade_off(X, sigma, l, beta=1.0, n_alphas=100, random_state=None):  # noqa: E741
+def alpha_by_trade_off(X, sigma, l, beta=1.0, n_alphas=100, random_state=None):
     """The alpha that maximises A(alpha) + beta S(alpha) (equation 41), 1 / alpha being distances.
 
     The curve is flat where neither changes; of equal values the largest alpha is taken, whose

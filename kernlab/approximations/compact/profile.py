@@ -48,7 +48,7 @@ def check_compact(kernel):
     )
 
 
-def make_compact_kernel(gamma, alpha, l, taper, n_features):  # noqa: E741 - as in the paper
+def make_compact_kernel(gamma, alpha, l, taper, n_features):
     """The kernel exp(-gamma d^2) made zero beyond 1 / alpha by the taper named."""
     if taper not in TAPERS:
         raise ValueError(f"taper={taper!r} is not one of {', '.join(TAPERS)}")
@@ -57,7 +57,7 @@ def make_compact_kernel(gamma, alpha, l, taper, n_features):  # noqa: E741 - as 
     return Compact(gamma, alpha, settle_exponent(l, n_features))
 
 
-def settle_exponent(l, n_features):  # noqa: E741 - as in the paper
+def settle_exponent(l, n_features):
     """The exponent l: a number, "askey" (Askey's rule), or "askey-odd" (the thesis' listing)."""
     if l == "askey":
         return askey_exponent(n_features)
