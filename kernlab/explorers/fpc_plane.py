@@ -60,7 +60,7 @@ def _draw_boundary(ax, scores, looks):
 def trained(method, X, y, degree, **settings):
     """A machine that may stop short of its optimum: `shortfall` says so in the caption."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the caption says it
         return fit(method, X, y, degree, **settings)
 
 

@@ -176,7 +176,7 @@ def dual_near(F, y, w, b, costs, loss, intercept):
     over few rows, few over many.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near is enough: a start, not a result
         return _settle(F, y, w, b, costs, loss, intercept)
 
 

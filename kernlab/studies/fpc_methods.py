@@ -56,7 +56,7 @@ def measured_row(method, data, budget, seed):
     """Tune, fit, and say how good, how fast, and how sparse the machine is."""
     model, chosen = tuned(method, data, BUDGETS[budget], seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a few rows, not the machine timed
         warm_up(model, data)
     return chosen | fitted_row(model, data) | {"sparsity": sparsity(model)}
 
@@ -70,7 +70,7 @@ def tuned(method, data, budget, seed):
     best, best_score = None, -1.0
     for chosen, make in candidates:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # cut short by its budget
             model = make(budget.steps).fit(data.X_train[rows], data.y_train[rows])
         score = accuracy(model.predict(data.X_valid), data.y_valid)
         if score > best_score:
@@ -93,7 +93,7 @@ def _tuned_fpc(method, data):
             raise NotRun(f"{d} features give more than {LARGEST_SPACE} polynomials of degree 1")
         largest = max(fitting)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # degrees are compared, not solved
         search = FPC(validation=(data.X_valid, data.y_valid), max_degree=largest, **settings)
         search.fit(data.X_train, data.y_train)
     return FPC(search.degree_, **settings), {"chosen_degree": search.degree_}

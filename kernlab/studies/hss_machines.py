@@ -40,7 +40,7 @@ def papers_steps(kernel, y, costs, steps=PAPERS_STEPS, beta="auto", **parameters
 def converged(kernel, y, costs, tol=1e-3, max_iter=1000, **parameters):
     """One result for each C at the optimum with K~; where that is not reached the table says so."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         return dual_admm_path(kernel, y, costs, tol=tol, max_iter=max_iter, **parameters)[0]
 
 

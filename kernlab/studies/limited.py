@@ -8,7 +8,6 @@ import pickle
 import resource
 import subprocess
 import sys
-import traceback
 
 from kernlab.memory import format_bytes
 from kernlab.studies.peak import held_at_most
@@ -43,11 +42,7 @@ def _serve():
     function, arguments = pickle.loads(call)
     resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))
     answers, sys.stdout = sys.stdout.buffer, sys.stderr  # prints must not get among the answer
-    try:
-        result = function(*arguments)
-    except BaseException:
-        traceback.print_exc()
-        sys.exit(1)
+    result = function(*arguments)
     held = held_at_most()
     answers.write(pickle.dumps((result, held)))
     answers.flush()
