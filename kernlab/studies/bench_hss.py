@@ -250,6 +250,5 @@ STUDIES = (
         predict_seconds=_predict_seconds,
         key_figures=_key_figures,
         comparison=comparison,
-        needs=(*SETS, "susy-30000"),
     ),
 )
