@@ -66,7 +66,7 @@ class Kernel:
 
     def _prepare(self, X, Y):
         """What is computed once for all blocks of left-hand rows."""
-        return prepare_right(X, Y, centre=self.sees_distances)
+        return prepare_right(X, Y, distances=self.sees_distances)
 
     def _fill(self, X, right, out):
         """Write the values on all pairs of rows to `out`."""
@@ -100,8 +100,7 @@ class RBF(Kernel):
     sees_distances: ClassVar[bool] = True
 
     def _fill(self, X, right, out):
-        squared_distances(X, right, out)
-        np.multiply(out, -self.gamma, out=out)
+        squared_distances(X, right, out, factor=-self.gamma)
         np.exp(out, out=out)
 
 

@@ -5,7 +5,7 @@ times sparse. Which is fastest depends on the densities alone, so it is chosen o
 from the operations that each would need.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,16 +24,22 @@ class RightRows:
     norms: np.ndarray  # squared
     fill_left: bool  # whether sparse left-hand rows are filled in, block by block
     shift: np.ndarray | None = None  # what was subtracted, and is to be on the left as well
+    extended: np.ndarray | None = None  # dense rows with the columns 1 and |z|^2, for distances
+
+    def from_row(self, first):
+        """Only the rows behind the first ones."""
+        behind = None if self.extended is None else self.extended[first:]
+        return replace(self, rows=self.rows[first:], norms=self.norms[first:], extended=behind)
 
 
-def prepare_right(X, Y, centre=False):
+def prepare_right(X, Y, distances=False):
     """Choose how X Y^T is computed, from the densities of both.
 
-    With `centre` the mean of Y is subtracted from dense rows: distances stay, and far from the
+    For `distances` the mean of Y is subtracted from dense rows: distances stay, and far from the
     origin they would drown in the rounding of |x|^2 + |z|^2 - 2 x . z otherwise.
     """
     shift = None
-    if centre and not sp.issparse(X) and not sp.issparse(Y):
+    if distances and not sp.issparse(X) and not sp.issparse(Y):
         shift = Y.mean(axis=0)
         Y = Y - shift
     norms = row_norms(Y, squared=True)
@@ -49,7 +55,12 @@ def prepare_right(X, Y, centre=False):
         costs["sparse-dense"] = SPARSE_DENSE * dense_y
     way = min(costs, key=costs.get)
     fill_right = sp.issparse(Y) and (way == "blas" or (way == "sparse-dense" and sp.issparse(X)))
-    return RightRows(Y.toarray() if fill_right else Y, norms, way == "blas", shift)
+    rows = Y.toarray() if fill_right else Y
+    extended = None
+    if distances and not sp.issparse(rows):
+        extended = np.column_stack([rows, np.ones_like(norms), norms])
+        rows = extended[:, :-2]
+    return RightRows(rows, norms, way == "blas", shift, extended)
 
 
 def inner_products(X, right, out):
@@ -67,11 +78,27 @@ def inner_products(X, right, out):
         out[...] = X @ Y.T
 
 
-def squared_distances(X, right, out):
-    """|x - z|^2 = |x|^2 + |z|^2 - 2 x . z, in place; rounding below zero is removed."""
+def squared_distances(X, right, out, factor=1.0):
+    """`factor` |x - z|^2 for all rows x of X and z on the right, which know of `distances`.
+
+    With two more columns one product gives all of |x|^2 + |z|^2 - 2 x . z, and `out` is written
+    once. Rounding to the wrong side of zero is removed.
+    """
     if right.shift is not None:
         X = X - right.shift
-    inner_products(-2.0 * X, right, out)  # the rows are fewer numbers than the products
-    out += row_norms(X, squared=True)[:, None]
-    out += right.norms
-    np.maximum(out, 0.0, out=out)
+    norms = row_norms(X, squared=True)
+    whole = right.extended is not None and right.extended.dtype == out.dtype
+    if whole and (right.fill_left or not sp.issparse(X)):
+        left = np.empty((X.shape[0], right.extended.shape[1]), dtype=out.dtype)
+        left[:, :-2] = X.toarray() if sp.issparse(X) else X
+        left[:, :-2] *= -2.0 * factor
+        left[:, -2] = factor * norms
+        left[:, -1] = factor
+        np.matmul(left, right.extended.T, out=out)
+    else:
+        inner_products(-2.0 * X, right, out)  # the rows are fewer numbers than the products
+        out += norms[:, None]
+        out += right.norms
+        if factor != 1.0:
+            out *= factor
+    (np.maximum if factor > 0 else np.minimum)(out, 0.0, out=out)

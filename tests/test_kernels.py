@@ -21,7 +21,7 @@ from kernlab.kernels import (
     resolve_gamma,
     total_variance,
 )
-from kernlab.rowproducts import inner_products, prepare_right
+from kernlab.rowproducts import inner_products, prepare_right, squared_distances
 
 
 def rows(n, p, seed=0, density=1.0):
@@ -94,6 +94,33 @@ def test_inner_products_do_not_depend_on_how_rows_are_stored(n, m, p, seed, dens
             out = np.full((n, m), np.nan)
             inner_products(left, prepare_right(left, right), out)
             np.testing.assert_allclose(out, X @ Y.T, atol=1e-12)
+
+
+@given(
+    n=st.integers(1, 20),
+    m=st.integers(1, 20),
+    p=st.integers(1, 8),
+    seed=st.integers(0, 1000),
+    factor=st.sampled_from([1.0, -0.3, 0.0]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+@settings(max_examples=60, deadline=None)
+def test_distances_do_not_depend_on_how_rows_are_stored(n, m, p, seed, factor, dtype):
+    X, Y = rows(n, p, seed, 0.5).astype(dtype), rows(m, p, seed + 1, 0.5).astype(dtype)
+    true, first = cdist(X, Y, "sqeuclidean"), seed % m
+    for left in (X, sp.csr_matrix(X)):
+        for right in (Y, sp.csr_matrix(Y)):
+            prepared = prepare_right(left, right, distances=True)
+            # Also into a type that is not the rows' own, and for the last of the rows only.
+            for out in (np.full((n, m), np.nan, dtype), np.full((n, m), np.nan)):
+                squared_distances(left, prepared, out, factor)
+                np.testing.assert_allclose(
+                    out, factor * true, atol=1e-4 if dtype != float else 1e-12
+                )
+                behind = np.full((n, m - first), np.nan, out.dtype)
+                squared_distances(left, prepared.from_row(first), behind, factor)
+                np.testing.assert_allclose(behind, out[:, first:], atol=1e-5)
+                assert np.all(out * np.sign(factor) >= 0.0)
 
 
 def test_distances_survive_far_from_the_origin():

@@ -5,8 +5,6 @@ block, with BLAS (or with sparse products): n^2 p operations at the processor's 
 block of distances in memory. The blocks screen; pairs that pass are settled exactly.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
@@ -26,12 +24,11 @@ class ProductSearch:
         self.radius = float(radius)
         self.order = np.arange(X.shape[0])
         self._rows = _settled(X)
-        self._right = prepare_right(self._rows, self._rows, centre=True)
+        self._right = prepare_right(self._rows, self._rows, distances=True)
 
     def above(self, rows):
         """The near rows behind each of the rows of a slice: each pair once."""
-        right = self._right
-        behind = replace(right, rows=right.rows[rows.start :], norms=right.norms[rows.start :])
+        behind = self._right.from_row(rows.start)
         return self._near(self._rows[rows], behind, rows.start, above=True)
 
     def around(self, Z):

@@ -27,7 +27,7 @@ def sample_rows(X, random_state=None, n_pairs=SAMPLED_PAIRS):
 def distances_from(X, sample, rows_per_block=32):
     """Yield distances from the sampled rows to all rows, in blocks; from a row to itself 0."""
     X = X.astype(np.float64, copy=False)
-    right = prepare_right(X, X, centre=True)
+    right = prepare_right(X, X, distances=True)
     for start in range(0, len(sample), rows_per_block):
         rows = sample[start : start + rows_per_block]
         squares = np.empty((len(rows), X.shape[0]))

@@ -51,7 +51,7 @@ class _Lists:
         positions = self.asked[mine]
         left, right = self.rows[positions], self.rows[others]
         block = np.empty((len(mine), len(others)), dtype=np.float32)
-        squared_distances(left, prepare_right(left, right, centre=True), block)
+        squared_distances(left, prepare_right(left, right, distances=True), block)
         _keep_nearest(block, mine, positions, others, self.ids, self.distances, may_repeat)
 
     def recall(self, generator, points, group):
@@ -63,7 +63,7 @@ class _Lists:
         )
         true = np.empty((len(some), len(points)), dtype=np.float32)
         left, right = self.rows[self.asked[some]], self.rows[points]
-        squared_distances(left, prepare_right(left, right, centre=True), true)
+        squared_distances(left, prepare_right(left, right, distances=True), true)
         found = possible = 0
         for i, row in zip(some, true, strict=True):
             row[group[points] == group[self.asked[i]]] = np.inf
@@ -181,7 +181,7 @@ def _centres(rows, starts, stops):
 def _nearest_leaves(centres, sizes, candidates):
     """For each leaf the others, nearest first, that together hold `candidates` points."""
     apart = np.empty((len(centres), len(centres)), dtype=np.float32)
-    squared_distances(centres, prepare_right(centres, centres, centre=True), apart)
+    squared_distances(centres, prepare_right(centres, centres, distances=True), apart)
     np.fill_diagonal(apart, np.inf)
     chosen = []
     for row in apart:

@@ -60,7 +60,7 @@ def _nearest_leaf(tree, points, new):
     leaves = tree.leaves
     members = [tree.order[tree.start[t] : tree.stop[t]] for t in leaves]
     centres = np.stack([np.asarray(points[rows].mean(axis=0)).ravel() for rows in members])
-    right = prepare_right(new, centres, centre=True)
+    right = prepare_right(new, centres, distances=True)
     nearest = np.empty(new.shape[0], dtype=int)
 
     def find(rows):
