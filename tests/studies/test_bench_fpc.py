@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from quick_rows import table_of
 
 from kernlab import published
 from kernlab.studies import STUDIES
 from kernlab.studies.bench_fpc import COLUMNS, MASSIVE, comparison
-from kernlab.studies.measuring import measure_point
 
 STUDY = STUDIES["bench-fpc"]
 
@@ -15,18 +15,13 @@ STUDY = STUDIES["bench-fpc"]
 @pytest.fixture(scope="module")
 def table():
     """Rows of the quick profile, one point of each kind that is slow."""
-    rows, slow = [], set()
+    points, slow = [], set()
     for point in STUDY.grid("quick"):
         kind = (point.variant, dict(point.params).get("columns"))
-        if point.dataset == "generated" and kind in slow:
-            continue
+        if point.dataset != "generated" or kind not in slow:
+            points.append(point)
         slow.add(kind)
-        record = measure_point(STUDY.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "variant": point.variant, "method": point.method}
-        common = {"status": "ok", "threads": 1, "peak_bytes": record["peak_bytes"]}
-        rows += [about | point.parameters | row | common for row in record["rows"]]
-    return pd.DataFrame(rows)
+    return table_of(STUDY, points)
 
 
 def test_every_kind_of_work_runs_and_is_certified(table):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from quick_rows import table_of
 
 from kernlab.studies import STUDIES, bench_hss
 from kernlab.studies.bench_hss import (
@@ -16,21 +17,13 @@ from kernlab.studies.bench_hss import (
     comparison,
 )
 from kernlab.studies.bench_hss_work import resampled
-from kernlab.studies.measuring import measure_point
 
 STUDY = STUDIES["bench-hss"]
 
 
 @pytest.fixture(scope="module")
 def table():
-    rows = []
-    for point in STUDY.grid("quick"):
-        record = measure_point(STUDY.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
-        about |= {"status": "ok", "threads": record["threads"], **point.parameters}
-        rows += [about | row for row in record["rows"]]
-    return pd.DataFrame(rows)
+    return table_of(STUDY, STUDY.grid("quick"))
 
 
 def of(table, variant, method=HSS):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from quick_rows import table_of
 
 from kernlab.estimators import LASN
 from kernlab.estimators.svmlightrows import SvmlightRows
@@ -13,22 +14,13 @@ from kernlab.studies.bench_nystrom import COLUMNS, FITS, comparison
 from kernlab.studies.bench_nystrom_fits import GAP, TOLERANCES, measure_equal_gap, objective
 from kernlab.studies.bench_nystrom_solvers import TO_GAP, features_of, measure_solver
 from kernlab.studies.bench_nystrom_work import waves, write_waves
-from kernlab.studies.measuring import measure_point
 
 STUDY = STUDIES["bench-nystrom"]
 
 
 @pytest.fixture(scope="module")
 def table():
-    """The quick profile's rows."""
-    rows = []
-    for point in STUDY.grid("quick"):
-        record = measure_point(STUDY.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "variant": point.variant, "method": point.method}
-        common = {"status": "ok", "threads": 1, "peak_bytes": record["peak_bytes"]}
-        rows += [about | point.parameters | row | common for row in record["rows"]]
-    return pd.DataFrame(rows)
+    return table_of(STUDY, STUDY.grid("quick"))
 
 
 def chosen(table, variant, method):

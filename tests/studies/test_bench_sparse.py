@@ -3,25 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from quick_rows import table_of
 
 from kernlab.studies import STUDIES, bench_sparse
 from kernlab.studies.bench_sparse import CHOLESKY, EXACT, EXACT_DISTINCT, NEWTON, comparison
 from kernlab.studies.limited import LimitedCallError, call_limited
-from kernlab.studies.measuring import measure_point
 
 STUDY = STUDIES["bench-sparse"]
 
 
 @pytest.fixture(scope="module")
 def table():
-    rows = []
-    for point in STUDY.grid("quick"):
-        record = measure_point(STUDY.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
-        about |= {"status": "ok", "threads": record["threads"], **point.parameters}
-        rows += [about | row for row in record["rows"]]
-    return pd.DataFrame(rows)
+    return table_of(STUDY, STUDY.grid("quick"))
 
 
 def test_all_methods_learn_the_roll_and_both_paths_reach_one_optimum(table):

@@ -1,28 +1,17 @@
 """The first studies: equivalences hold and can fail, margins are margins, counts are right."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from quick_rows import table_of
 
 from kernlab import published
 from kernlab.datasets import dataset_available
 from kernlab.plots import FIGURES
 from kernlab.report.score import score
 from kernlab.studies import STUDIES, equivalence
-from kernlab.studies.measuring import measure_point
 
 EQUIVALENCES = ("llsvm-prop1", "lasn-thm1")
 DATA_TABLES = ("llsvm-t2", "lasn-t1", "lasn-t2", "sparse-t1", "hss-t1", "fpc-t1")
-
-
-def measured_rows(study, points):
-    rows = []
-    for point in points:
-        record = measure_point(study.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "variant": point.variant, **point.parameters}
-        rows += [about | row for row in record["rows"]]
-    return pd.DataFrame(rows)
 
 
 @pytest.mark.parametrize("name", EQUIVALENCES)
@@ -30,7 +19,7 @@ def test_a_machine_on_any_factor_is_the_kernel_machine(name):
     study = STUDIES[name]
     points = [point for point in study.grid("quick") if point.dataset != "magic"]
     assert {point.variant for point in points} == set(equivalence.FACTORS)
-    table = measured_rows(study, points)
+    table = table_of(study, points)
     assert table["agreement"].min() == 1.0
     assert table["dual_difference"].max() < 1e-8
     assert table["decision_difference"].max() < 1e-5
@@ -49,7 +38,7 @@ def test_the_comparison_notices_a_factor_of_another_kernel(monkeypatch):
         return lambda X: to_features(X)[:, -3:]
 
     monkeypatch.setattr(equivalence, "factor", wrong)
-    table = measured_rows(study, [point])
+    table = table_of(study, [point])
     assert table["decision_difference"].max() > 0.1
     assert table["factor_error"].max() > 0.1
 
@@ -64,7 +53,7 @@ def test_small_numbers_are_written_as_bounds(value, text):
 
 def test_margins_are_margins():
     study = STUDIES["sparse-margin"]
-    table = measured_rows(study, study.grid("quick"))
+    table = table_of(study, study.grid("quick"))
     assert table["gap"].abs().max() < 1e-4
     hard = table[table["variant"] == "hard"]
     assert hard["margin"].min() == pytest.approx(1.0, abs=1e-4)
@@ -83,7 +72,7 @@ def test_sets_that_come_with_kernlab_are_the_papers(name):
     points = study.grid("quick")
     if not points:
         pytest.skip(f"none of the sets of {name} comes with kernlab")
-    _assert_reproduced(study, measured_rows(study, points))
+    _assert_reproduced(study, table_of(study, points))
 
 
 @pytest.mark.parametrize("name", DATA_TABLES)
@@ -92,7 +81,7 @@ def test_real_sets_are_the_papers(name, real_data):
     study = STUDIES[name]
     points = [p for p in study.grid("standard") if dataset_available(p.dataset)]
     small = [p for p in points if p.dataset not in ("covtype-2", "checkerboard", "swiss-roll-1")]
-    _assert_reproduced(study, measured_rows(study, small))
+    _assert_reproduced(study, table_of(study, small))
 
 
 def _assert_reproduced(study, table):

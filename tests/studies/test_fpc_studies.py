@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from quick_rows import drawn, measured
 
 from kernlab import published
 from kernlab.datasets import generators
-from kernlab.plots import FIGURES
 from kernlab.report.score import score
 from kernlab.studies import STUDIES
 from kernlab.studies.fpc_degrees import fit_degrees
@@ -18,26 +18,6 @@ from kernlab.studies.fpc_propositions import _rank_modulo, dual_value, primal_va
 from kernlab.studies.fpc_readings import READINGS
 from kernlab.studies.fpc_theory import prescribed_degree
 from kernlab.studies.fpc_toy import fit, toy
-from kernlab.studies.measuring import measure_point
-
-
-def measured(name, keep=lambda point: True):
-    """The tidy rows of a study's quick points."""
-    study, rows = STUDIES[name], []
-    for point in filter(keep, study.grid("quick")):
-        record = measure_point(study.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
-        about |= {"repeat": point.repeat, "status": "ok", **point.parameters}
-        rows += [about | row for row in record["rows"]]
-    return study, pd.DataFrame(rows)
-
-
-def drawn(name, table):
-    """Every figure of a study, drawn from the table."""
-    for spec in FIGURES[name]:
-        assert spec.draw(table).axes
-    return STUDIES[name].key_figures(table)
 
 
 # -------------------------------------------------------------------------- propositions

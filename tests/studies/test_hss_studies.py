@@ -1,12 +1,11 @@
 """The ADMM-HSS studies: what they measure is what they say, and what must come out comes out."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from quick_rows import drawn, measured
 
 from kernlab import HSSSVC, published
 from kernlab.kernels import RBF
-from kernlab.plots import FIGURES
 from kernlab.report.score import score
 from kernlab.studies import STUDIES
 from kernlab.studies.hss_grid import best_costs
@@ -21,26 +20,6 @@ from kernlab.studies.hss_machines import (
 from kernlab.studies.hss_nulls import DiagonalKernel, Lifted, block_diagonal
 from kernlab.studies.hss_sets import PAPERS, sample
 from kernlab.studies.hss_tables import SHAPES, best_width, chosen
-from kernlab.studies.measuring import measure_point
-
-
-def measured(name, keep=lambda point: True):
-    """A study and the tidy rows of its quick points."""
-    study, rows = STUDIES[name], []
-    for point in filter(keep, study.grid("quick")):
-        record = measure_point(study.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
-        about |= {"repeat": point.repeat, "status": "ok", "message": "", **point.parameters}
-        rows += [about | row for row in record["rows"]]
-    return study, pd.DataFrame(rows)
-
-
-def drawn(name, table):
-    """Every figure of a study, drawn from the table; its key figures."""
-    for spec in FIGURES[name]:
-        assert spec.draw(table).axes
-    return STUDIES[name].key_figures(table)
 
 
 # ------------------------------------------------------------------------------------ data

@@ -7,6 +7,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
+from quick_rows import table_of
 from scipy.sparse import diags
 from scipy.sparse.linalg import spsolve_triangular
 from scipy.spatial.distance import cdist
@@ -28,26 +29,14 @@ from kernlab.studies import (
     sparse_table,
 )
 from kernlab.studies.base import Point
-from kernlab.studies.measuring import measure_point
 from kernlab.studies.sparse_cost import exponent_of, sigma_for
 from kernlab.studies.sparse_matrix import DENSE_ROWS, SIGMA, roll
-
-
-def rows_of(name, points):
-    study, rows = STUDIES[name], []
-    for point in points:
-        record = measure_point(study.measure, point, 1, 1)
-        assert record["status"] == "ok", record["message"]
-        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
-        about |= {"status": "ok", **point.parameters}
-        rows += [about | row for row in record["rows"]]
-    return pd.DataFrame(rows)
 
 
 @functools.cache
 def measured(name):
     """The tidy rows of a study's quick points."""
-    return rows_of(name, STUDIES[name].grid("quick"))
+    return table_of(STUDIES[name], STUDIES[name].grid("quick"))
 
 
 SHOWN = [name for name in STUDIES if name.startswith("sparse-") and name in FIGURES]
@@ -128,7 +117,7 @@ def test_fill_in_is_counted_as_a_dense_factor_has_it():
 
 def test_pictures_show_every_entry():
     points = [Point.make("swiss-roll", order, rows=200) for order in ("natural", "amd")]
-    table = rows_of("sparse-f3", points)
+    table = table_of(STUDIES["sparse-f3"], points)
     for _, rows in table.groupby(["method", "picture"]):
         entries = rows["entries_of_" + rows["picture"].iloc[0]].iloc[0]
         assert rows["share"].sum() * (200 / 40) ** 2 == pytest.approx(entries, rel=0.01)
@@ -191,7 +180,7 @@ def test_the_slip_is_that_of_the_listing_run_line_by_line():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_accuracy, "load_dataset", lambda *_, **__: small)
         points = [Point.make("swiss-roll", "listing", form, sigma=0.15, l=3) for form in scores]
-        found = rows_of("sparse-slip", points).set_index("variant")["test_accuracy"]
+        found = table_of(STUDIES["sparse-slip"], points).set_index("variant")["test_accuracy"]
     for form, decisions in scores.items():
         expected = np.mean(np.argmax(decisions, axis=0) == data.y_test)
         assert found[form] == pytest.approx(expected, abs=0.002)
@@ -203,7 +192,7 @@ def test_two_classes_are_corrected_to_the_estimator_too():
         Point.make("two-moons", "listing", form, sigma=0.2, l=3)
         for form in ("as printed", "corrected")
     ]
-    found = rows_of("sparse-slip", points).set_index("variant")["test_accuracy"]
+    found = table_of(STUDIES["sparse-slip"], points).set_index("variant")["test_accuracy"]
     machine = SparseCholeskySVC(sigma=0.2, l=3).fit(data.X_train, data.y_train)
     assert found["corrected"] == pytest.approx(machine.score(data.X_test, data.y_test), abs=2e-3)
     assert found["as printed"] > 0.9  # near rows have equal labels
@@ -214,7 +203,7 @@ def test_where_the_kernel_vanishes_the_slip_costs_nothing():
         Point.make("swiss-roll", "listing", form, sigma=0.05, l=400)
         for form in ("as printed", "corrected")
     ]
-    printed, corrected = rows_of("sparse-slip", points)["test_accuracy"]
+    printed, corrected = table_of(STUDIES["sparse-slip"], points)["test_accuracy"]
     assert printed == pytest.approx(corrected, abs=0.02)
 
 
@@ -275,7 +264,7 @@ def test_scaling_counts_near_and_equal_rows(monkeypatch):
         Point.make("tiny", "predicted", variant=scaling, sigma=0.5, printed_sparsity=0.5)
         for scaling in ("none", "standard")
     ]
-    near, far = (row for _, row in rows_of("sparse-scaling", points).iterrows())
+    near, far = (row for _, row in table_of(STUDIES["sparse-scaling"], points).iterrows())
     distances = cdist(*2 * [tiny_dataset("", paper="").X_train])
     assert near["sparsity"] == np.mean(distances >= 1.5)
     assert near["equal_rows"] == pytest.approx(2 / 6)
