@@ -1,19 +1,17 @@
 """Progress bars: on standard error, for what takes more than two seconds, if anyone watches."""
 
-from kernlab.watching import wants_progress
+from kernlab.watching import bar_options
 
 
 def with_progress(items, title):
     """The same items, with a bar once they take more than two seconds."""
     from tqdm import tqdm
 
-    return tqdm(items, desc=title, delay=2, leave=False, disable=not wants_progress())
+    return tqdm(items, desc=title, **bar_options())
 
 
 def reading_with_progress(raw, title, size):
     """A context manager that gives the same stream, with a bar of the bytes read so far."""
     from tqdm import tqdm
 
-    return tqdm.wrapattr(
-        raw, "read", total=size, desc=title, delay=2, leave=False, disable=not wants_progress()
-    )
+    return tqdm.wrapattr(raw, "read", total=size, desc=title, **bar_options())

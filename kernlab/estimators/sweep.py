@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from tqdm.auto import tqdm
 
 from kernlab.estimators.path import fit_path, shared_scores, shares_its_approximation
+from kernlab.watching import bar_options
 
 FAILURES = (ValueError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
 FIGURES = (
@@ -46,10 +47,8 @@ def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True
     metric = "accuracy" if is_classifier(estimator) else "r2"
     points = np.prod([len(values) for values in grid.values()], dtype=int)
     splits = list(_splits(estimator, X, y, validation))
-    with tqdm(
-        total=points * len(splits), desc="grid", unit=" points", delay=2, leave=False,
-        disable=None if progress else True,
-    ) as bar:  # fmt: skip
+    total = points * len(splits)
+    with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
         tables = [
             _table(estimator, grid, nested, train, held_out, metric, bar)
             for train, held_out in splits

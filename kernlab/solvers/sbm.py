@@ -27,6 +27,7 @@ from kernlab.solvers.coordinate import _passes
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 from kernlab.solvers.rowaccess import stored_rows
+from kernlab.watching import bar_options
 
 BLOCK_ROWS = 20_000
 DROP = 0.75
@@ -176,9 +177,7 @@ class _Problem:
             desc="rows in blocks",
             unit=" rows",
             unit_scale=True,
-            delay=2,
-            leave=False,
-            disable=None,
+            **bar_options(),
         ) as bar:
             for rows, features in feature_blocks(self.F, self.block_rows):
                 yield rows, features

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from tqdm.auto import tqdm
 
 from kernlab.parallel import for_each_block, row_blocks, thread_count
+from kernlab.watching import bar_options
 
 PASS_BYTES = 2**21  # a block of features in a pass: half a second-level cache is not too much
 GRAM_BYTES = 2**23  # larger: matrix products like long rows
@@ -107,8 +108,5 @@ def read(rows, state, use, block_bytes, what):
 
 def _bar(n_rows, n_values, what):
     """A progress bar for passes that may take long; many passes take microseconds."""
-    quick = n_values < VALUES_WORTH_A_BAR
-    return tqdm(
-        total=n_rows, desc=what, unit=" rows", unit_scale=True, delay=2, leave=False,
-        disable=True if quick else None,
-    )  # fmt: skip
+    options = bar_options(wanted=n_values >= VALUES_WORTH_A_BAR)
+    return tqdm(total=n_rows, desc=what, unit=" rows", unit_scale=True, **options)

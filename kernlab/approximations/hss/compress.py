@@ -15,6 +15,7 @@ from kernlab.approximations.hss.interpolation import interpolate_rows
 from kernlab.approximations.hss.matrix import Basis, HSSMatrix
 from kernlab.memory import require_memory
 from kernlab.parallel import for_each_block
+from kernlab.watching import bar_options
 
 LEAST_TEST = 64  # columns held out to test a basis on
 TEST_SLACK = 10.0  # how much more may be left on them than on the columns it was found from
@@ -46,9 +47,7 @@ def compress(rows, kernel, tree, columns, tolerances, *, seed, max_memory=None):
     """
     work = _Compression(rows, kernel, tree, columns, tolerances, seed)
     held = 0
-    with tqdm(
-        total=tree.n_nodes, desc="compressing", unit="node", delay=2, leave=False, disable=None
-    ) as bar:
+    with tqdm(total=tree.n_nodes, desc="compressing", unit="node", **bar_options()) as bar:
         for nodes in reversed(tree.levels):
             held += work.bytes_of_level(nodes)
             require_memory(
