@@ -2,6 +2,7 @@
 
 import copy
 import re
+from pathlib import Path
 
 from kernlab.report.notebook_files import WIDGET_VIEW
 from kernlab.studies.table import write_atomically
@@ -16,14 +17,25 @@ _CODE_OR_MATH = re.compile(
 
 
 def write_html(nb, path):
-    """Write the page: equations as MathML, pictures inside it, nothing fetched from elsewhere."""
+    """Write the page: equations as MathML, pictures inside it, nothing fetched from elsewhere.
+
+    On a dark screen it takes the colours of JupyterLab's dark theme.
+    """
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(template_name="lab", mathjax_url="", require_js_url="", jquery_url="")
     page, _ = exporter.from_notebook_node(
         readable_anywhere(nb), resources={"metadata": {"name": _title(nb) or path.stem}}
     )
-    write_atomically(path, page)
+    write_atomically(path, page.replace("</head>", f"{_dark_style(exporter)}</head>", 1))
+
+
+def _dark_style(exporter):
+    """The dark theme that comes with nbconvert, for dark screens only: what is printed is light."""
+    files = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
+    theme = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
+    images = ".jp-OutputArea-output img { background: white; }"
+    return f"<style>@media screen and (prefers-color-scheme: dark) {{ {theme} {images} }}</style>"
 
 
 def readable_anywhere(nb):

@@ -37,6 +37,9 @@ def test_executed_notebook_figures_and_page(write_notebook, tmp_path, monkeypatc
     assert texts[-1] == "00_tiny: 1 study, 1 figure, profile quick: all there\n"
     assert any("accuracy  0.910\npoints    3" in text for text in texts)
     page = (folder / "notebooks" / "00_tiny.html").read_text()
+    dark = page.partition("(prefers-color-scheme: dark)")[2]
+    assert "--jp-layout-color1:" in dark
+    assert dark.index("</style>") < dark.index("</head>")  # the last word on colours
     assert "<title>A tiny notebook</title>" in page
     assert "image/png" in page
     assert not list(elsewhere.iterdir())
