@@ -3,8 +3,6 @@
 import itertools
 import math
 
-import numpy as np
-
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -19,11 +17,15 @@ def as_text(value, digits=5):
         text = f"{int(value):,}"
     elif 1e-4 <= abs(value) < 1e7:
         places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-        text = f"{value:,.{places}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
+        text = _without_zeros(f"{value:,.{places}f}")
     else:
-        text = np.format_float_scientific(value, precision=digits - 2, trim="-", exp_digits=1)
+        mantissa, _, exponent = f"{value:.{digits - 2}e}".partition("e")
+        text = f"{_without_zeros(mantissa)}e{int(exponent):+d}"
     return text.replace("-", "−")
+
+
+def _without_zeros(text):
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def as_difference(value):

@@ -34,6 +34,11 @@ def test_numbers_as_text(value, text):
     assert as_text(value) == text
 
 
+def test_few_digits_leave_no_lonely_point():
+    assert as_text(3e-14, 2) == "3e−14"
+    assert as_text(2.96e-14, 2) == "3e−14"
+
+
 @given(st.floats(-1e12, 1e12))
 def test_text_keeps_the_value_to_three_digits(value):
     read = float(as_text(value).replace(",", "").replace("−", "-"))
