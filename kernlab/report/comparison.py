@@ -2,18 +2,34 @@
 
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from kernlab.published import published_ids
 from kernlab.report.numbers import as_text
+from kernlab.report.reasons import gathered
 from kernlab.report.scorecard import TIMES_LEFT_OUT, score_study
 
 # Units of what differs from machine to machine and from run to run.
 MACHINE_UNITS = frozenset(("s", "ms", "min", "h", "MB", "GB", "bytes"))
-HEADER = ("row", "column", "published", "measured", "unit", "status", "reason")
 _LEFT_OUT = "not compared"
 _WHY_LEFT_OUT = "seconds and bytes are left out of the quick profile"
 _STYLES = {"reproduced": "#1a7f4b", "better": "#0062b0", "different": "#b3410f"}
 _GREY = "#767676"
+
+
+class Row(NamedTuple):
+    """One published number and ours, as text."""
+
+    row: str
+    column: str
+    published: str
+    measured: str
+    unit: str
+    status: str
+    reason: str
+
+
+HEADER = Row._fields
 
 
 @dataclass(frozen=True)
@@ -25,8 +41,10 @@ class Comparison:
 def compare(study, table, profile):
     """The table of published and measured values as HTML and as text.
 
-    Under the quick profile measured seconds and bytes are left out: there the text must be the
-    same on every machine, and small data would not be comparable anyway.
+    Published numbers that have none of ours beside them are counted below the table by their
+    reasons; the HTML unfolds them. Under the quick profile measured seconds and bytes are left
+    out: there the text must be the same on every machine, and small data would not be comparable
+    anyway.
     """
     if study.id not in published_ids():
         text = f"{study.id}: the paper prints no numbers"
@@ -42,21 +60,51 @@ def _row(cell, profile):
     if profile == "quick" and cell.unit in MACHINE_UNITS and computed:
         measured, status, reason = "", _LEFT_OUT, _WHY_LEFT_OUT
     theirs = as_text(cell.published) or cell.printed
-    return (cell.row, cell.column, theirs, measured, cell.unit, status, reason)
+    return Row(cell.row, cell.column, theirs, measured, cell.unit, status, reason)
+
+
+def _parted(rows):
+    """The rows that compare something, and the others by their reasons."""
+    alone = [row for row in rows if row.status in (_LEFT_OUT, "not run")]
+    compared = [row for row in rows if row not in alone]
+    places = gathered([row.reason for row in alone])
+    return compared, {reason: [alone[i] for i in found] for reason, found in places.items()}
+
+
+def _heading(groups):
+    numbers = sum(map(len, groups.values()))
+    return f"{numbers} published number{'s' if numbers > 1 else ''} without one of ours"
 
 
 def _text(rows):
-    lines = [HEADER, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
-    return "\n".join(
+    compared, groups = _parted(rows)
+    lines = [HEADER, *compared] if compared else []
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))] if lines else []
+    text = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
-    )
+    ]
+    if groups:
+        text += [""] * bool(text) + [f"{_heading(groups)}:"]
+        text += [f"  {len(found):4d}  {reason}" for reason, found in groups.items()]
+    return "\n".join(text)
 
 
 def _html(rows):
-    head = "".join(f"<th>{name}</th>" for name in HEADER)
-    body = "".join(f"<tr>{''.join(map(_cell, HEADER, row))}</tr>" for row in rows)
+    compared, groups = _parted(rows)
+    html = _table(HEADER, compared) if compared else ""
+    if groups:
+        html += f"<p>{_heading(groups)}:</p>"
+    for reason, found in groups.items():
+        short = [(row.row, row.column, row.published, row.unit) for row in found]
+        unfolded = _table(("row", "column", "published", "unit"), short)
+        html += f"<details><summary>{len(found)}: {escape(reason)}</summary>{unfolded}</details>"
+    return html
+
+
+def _table(header, rows):
+    head = "".join(f"<th>{name}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(map(_cell, header, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -13,6 +13,7 @@ from kernlab.studies.profiles import PROFILES, get_profile
 _MESSAGE_LENGTH = 160
 _QUOTED = ("taken by the authors from", "from the source of the data")
 _SAID = "the paper says so of a figure: the study draws the figure and gives no such number"
+_NOT_AT_HAND, _NOT_PART = "data set not at hand", "not part of the"
 RECOMMENDED = "recommended"  # row label of what a paper concludes from a figure
 
 
@@ -31,7 +32,7 @@ def why_no_table(study, profile, available):
         return "no study of it yet"
     missing = [name for name in study.needs if available(name) is False]
     if missing:
-        return f"data set not at hand: {', '.join(missing)}"
+        return f"{_NOT_AT_HAND}: {', '.join(missing)}"
     if not _sets(study.grid, profile):
         return f"the {profile} profile has no point of this study"
     return f"the study has not been run under the {profile} profile"
@@ -69,14 +70,35 @@ def why_no_value(cell, study, table, profile, available):
     if dataset not in _sets(study.grid, profile):
         # A profile that takes the data at hand leaves out what is not; the others never had it.
         if available(dataset) is False and not get_profile(profile).needs_all_data:
-            return f"data set not at hand: {dataset}"
-        return f"{dataset} is not part of the {profile} profile"
+            return f"{_NOT_AT_HAND}: {dataset}"
+        return f"{_NOT_PART} {profile} profile: {dataset}"
     if not (table["dataset"] == dataset).any():
         return f"the study has not been run on {dataset}"
     method = _method_of(cell.column, table)
     if method and not ((table["dataset"] == dataset) & (table["method"] == method)).any():
         return f"the {profile} profile does not run {method} on {dataset}"
     return _not_measured(cell)
+
+
+def gathered(reasons):
+    """The different reasons in order, those that differ in the data set only as one.
+
+    Returns
+    -------
+    dict
+        From the text of each to the positions of its reasons.
+    """
+    places, names = {}, {}
+    for i, reason in enumerate(reasons):
+        kind, _, name = reason.rpartition(": ")
+        if not kind.startswith((_NOT_AT_HAND, _NOT_PART)):
+            kind, name = reason, ""
+        places.setdefault(kind, []).append(i)
+        names.setdefault(kind, {})[name] = None
+    return {
+        kind + (f": {', '.join(names[kind])}" if "" not in names[kind] else ""): found
+        for kind, found in places.items()
+    }
 
 
 def advice(label, study, profile, available):

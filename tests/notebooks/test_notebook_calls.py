@@ -142,9 +142,12 @@ def test_published_values_beside_ours(house, printed, shown):
     assert "91" in lines[1]
     assert "reproduced" in lines[1]
     assert "3.25" not in data["text/plain"] + data["text/html"]  # a time is not compared
-    assert "not compared" in lines[2]
-    assert "w8a &amp; co" in data["text/html"]
-    assert "not run" in lines[3]
+    assert lines[3] == "2 published numbers without one of ours:"
+    assert lines[4] == "     1  seconds and bytes are left out of the quick profile"
+    assert lines[5].startswith("     1  ")
+    assert len(lines) == 6
+    assert "w8a &amp; co" in data["text/html"]  # unfolded
+    assert data["text/html"].count("<details>") == 2
 
     notebook.begin("standard", "00_tiny")
     notebook.compare("tiny-t1", notebook.run("tiny-t1"))

@@ -8,6 +8,7 @@ import report_demo
 
 from kernlab.published import SETTING, published, published_ids
 from kernlab.report import scorecard
+from kernlab.report.reasons import gathered
 from kernlab.report.scorecard import score_study
 from kernlab.studies import Point, Study, Tolerance
 
@@ -105,8 +106,8 @@ def test_reasons_where_a_table_gives_no_value(studies):
     assert reason_of(card, "w8a") == "failed: ValueError: boom"
     assert reason_of(card, "a9a", "LIBSVM time") == "the study does not measure this"
     assert reason_of(card, "w1a") == "the study has not been run on w1a"
-    assert reason_of(card, "madelon") == "madelon is not part of the quick profile"
-    assert reason_of(card, "ijcnn1") == "ijcnn1 is not part of the quick profile"
+    assert reason_of(card, "madelon") == "not part of the quick profile: madelon"
+    assert reason_of(card, "ijcnn1") == "not part of the quick profile: ijcnn1"
     # A row that names no data set: something else of the table may be to blame.
     assert reason_of(card, "w7a").startswith("1 of 3 rows have no result, the first: failed")
 
@@ -115,7 +116,7 @@ def test_a_profile_that_takes_the_data_at_hand_says_what_is_not(studies):
     studies["lasn-t4"] = study(one_value())
     card = score_study("lasn-t4", report_demo.small_table(), "standard")
     assert reason_of(card, "ijcnn1") == "data set not at hand: ijcnn1"
-    assert reason_of(card, "madelon") == "madelon is not part of the standard profile"
+    assert reason_of(card, "madelon") == "not part of the standard profile: madelon"
 
 
 def test_the_reason_of_a_point_that_was_too_expensive_is_its_prediction(studies):
@@ -184,10 +185,10 @@ def test_the_scorecard_says_what_would_run_a_number(studies):
     card = score_study("lasn-t4", report_demo.small_table(), "quick", advise=True)
     told = reason_of(card, "ijcnn1")
     fetched = "standard runs it, after kernlab data get ijcnn1"
-    assert told == f"ijcnn1 is not part of the quick profile; {fetched}"
-    assert reason_of(card, "madelon") == "madelon is not part of the quick profile"
+    assert told == f"not part of the quick profile: ijcnn1; {fetched}"
+    assert reason_of(card, "madelon") == "not part of the quick profile: madelon"
     plain = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert reason_of(plain, "ijcnn1") == "ijcnn1 is not part of the quick profile"
+    assert reason_of(plain, "ijcnn1") == "not part of the quick profile: ijcnn1"
 
 
 def test_a_row_is_known_by_what_the_paper_calls_its_data_set(studies):
@@ -225,7 +226,7 @@ def test_numbers_that_a_paper_quotes_or_concludes_are_told_apart(studies):
 def test_an_empty_table_is_that_of_a_study_without_points(studies):
     studies["lasn-t4"] = study(one_value(), points=())
     card = score_study("lasn-t4", report_demo.small_table().iloc[:0], "quick")
-    assert reason_of(card, "a9a") == "a9a is not part of the quick profile"
+    assert reason_of(card, "a9a") == "not part of the quick profile: a9a"
     assert reason_of(card, "w7a") == "the quick profile has no point of this study"
 
 
@@ -279,3 +280,18 @@ def test_a_damaged_table_is_left_out(tmp_path, studies):
 
 def test_the_same_run_gives_the_same_card(demo):
     pd.testing.assert_frame_equal(scorecard("quick", demo), scorecard("quick", demo))
+
+
+def test_reasons_that_differ_in_the_data_set_only_are_one():
+    reasons = [
+        "not part of the quick profile: a9a",
+        "a choice of the paper, not a result",
+        "not part of the quick profile: w8a",
+        "not part of the quick profile: a9a",
+        "data set not at hand: susy",
+    ]
+    assert gathered(reasons) == {
+        "not part of the quick profile: a9a, w8a": [0, 2, 3],
+        "a choice of the paper, not a result": [1],
+        "data set not at hand: susy": [4],
+    }
