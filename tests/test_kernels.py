@@ -115,7 +115,7 @@ def test_distances_do_not_depend_on_how_rows_are_stored(n, m, p, seed, factor, d
             for out in (np.full((n, m), np.nan, dtype), np.full((n, m), np.nan)):
                 squared_distances(left, prepared, out, factor)
                 np.testing.assert_allclose(
-                    out, factor * true, atol=1e-4 if dtype != float else 1e-12
+                    out, factor * true, atol=1e-12 if dtype is np.float64 else 1e-4
                 )
                 behind = np.full((n, m - first), np.nan, out.dtype)
                 squared_distances(left, prepared.from_row(first), behind, factor)
