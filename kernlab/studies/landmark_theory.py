@@ -116,6 +116,7 @@ def bound_key_figures(table):
 
 # ------------------------------------------------------------- quadratic convergence
 CONVERGENCE_C = 10.0
+FEW_STEPS = (15, 30, 100, 1000)
 # How directions are computed: the method, and (eta_0, eta_1) of mu = min(eta_0, eta_1 |gradient|).
 DIRECTIONS = {
     "direct": ("direct", ETA),
@@ -161,5 +162,7 @@ def convergence_key_figures(table):
     figures = {}
     for (name, variant), rows in table.groupby(["dataset", "variant"], sort=False):
         steps = int((rows["residual"] > 1e-6).sum())
-        figures[f"{name}, {variant}"] = f"{steps} steps to a relative gradient of 1e-6"
+        # The last step is a matter of rounding, so that the number differs between machines.
+        within = next((bound for bound in FEW_STEPS if steps <= bound), "more")
+        figures[f"{name}, {variant}"] = f"relative gradient of 1e-6 within {within} steps"
     return figures
