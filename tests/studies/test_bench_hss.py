@@ -44,6 +44,13 @@ def test_seconds_and_quality_are_told_apart(table):
     assert finer["sampled_error"] < rough["sampled_error"]
 
 
+def test_the_quick_rows_have_their_comparison(table):
+    lines = comparison(table)
+    assert list(lines.columns) == bench_hss.COLUMNS
+    assert lines["work"].str.contains("to the optimum").any()
+    assert lines["work"].str.startswith("cube").any()
+
+
 def test_errors_fall_with_the_tolerance(table):
     rows = of(table, DECAY).sort_values("digits")
     assert (rows["sampled_error"] < 10 * 10.0 ** -rows["digits"]).all()

@@ -29,6 +29,12 @@ def chosen(table, variant, method):
     return found.iloc[0]
 
 
+def test_the_quick_rows_have_their_comparison(table):
+    lines = comparison(table)
+    assert list(lines.columns) == COLUMNS
+    assert lines["work"].str.startswith("liver-disorders").any()
+
+
 def test_all_sides_reach_the_same_machine(table):
     fits = table[table["variant"].isin(["fit", "equal gap"])]
     assert np.ptp(fits["test_accuracy"]) < 0.01

@@ -29,6 +29,12 @@ def test_all_methods_learn_the_roll_and_both_paths_reach_one_optimum(table):
     assert STUDY.key_figures(table)["3,000, LIBSVM"].startswith("test accuracy 9")
 
 
+def test_the_quick_rows_have_their_comparison(table):
+    lines = comparison(table)
+    assert list(lines.columns) == bench_sparse.COLUMNS
+    assert list(lines["work"]) == ["n from 1,000 to 16,000, exponent of seconds"]
+
+
 def test_near_rows_are_held_as_rows_grow(table):
     scaling = table[table["variant"] == "scaling"].sort_values("rows")
     assert list(scaling["rows"]) == list(bench_sparse.SIZES["quick"])
