@@ -203,7 +203,7 @@ def comparison(table):
         if len(part):
             row = part.iloc[-1]
             about = f"{row['n_train']:,.0f} x {d}, degree {s}, {n} centres"
-            beyond = (row["peak_bytes"] - row["data_bytes"]) / 1e9
+            beyond = max(0.0, row["peak_bytes"] - row["data_bytes"]) / 1e9
             whole = asked if row["n_train"] == m else ""
             lines.append(_about(row) | {"work": f"{about}, {beyond:.2f} GB beyond", "asked": whole})
     scaling = rows[rows["variant"] == "scaling"].groupby("rows")["fit_seconds"].median()
