@@ -162,7 +162,8 @@ FIGURES = [
             f"{table}: seconds and memory of five steps of FPC on generated rows, with as many "
             "centres as the polynomials have dimensions, and with the paper's number; and, where "
             "labelled rows are at hand, test accuracy beside the paper's on the whole file "
-            "(dashed). " + RIDGE,
+            "(dashed). Peaks are growth of the process and depend on what ran before: below some "
+            "30 MB they say nothing. " + RIDGE,
             partial(fpc_tables.draw_massive, study=study),
         )
         for study, table in (("fpc-t5", "Table V"), ("fpc-t6", "Table VI"))

@@ -17,12 +17,14 @@ ACCURACY = (
     "Table {number} measured: test accuracy after the paper's ten steps with the HSS matrix, with "
     "the identity and with the diagonal blocks alone in its place, h and C chosen by test accuracy "
     "as in the paper (hollow: on a fifth of the training rows); of the same problem solved to its "
-    "optimum with the same coarse K~, and with a close one (diamonds, C chosen by test accuracy); "
-    "and the published accuracies of this method, of LIBSVM and of RACQP, not rerun (bars)."
+    "optimum with the same K~, and with a close one (diamonds, C chosen by test accuracy); "
+    "and the published accuracies of this method, of LIBSVM and of RACQP, not rerun (bars, "
+    "where the paper has the set)."
 )
 SECONDS = (
     "Table {number} measured: seconds of compression, factorisation and ten ADMM steps for one C "
-    "at the chosen h (dots), and as published, on another machine (bars)."
+    "at the chosen h (dots), and as published, on another machine (bars, where the paper has "
+    "the set)."
 )
 RANKS = (
     "Table {number}: the mean rank of the bases on every level of the tree at the chosen h, and "
@@ -56,8 +58,8 @@ FIGURES = [
         "tolerance",
         "Error of K~ on sampled columns, relative in the Frobenius norm, against the tolerance of "
         "the local decisions (dashed: equal). With the reference's columns, nearest neighbours "
-        "only, nothing is known of the far field; columns from afar bring the error down with the "
-        "tolerance.",
+        "only, the error lags behind where the far field matters; columns from afar bring it down "
+        "with the tolerance.",
         draw_errors,
     ),
     FigureSpec(
@@ -73,7 +75,8 @@ FIGURES = [
         "Equation 9 measured: the difference of the optimal dual objectives with K~ and with K "
         "(red), and the equation's two bounds. Above, K~ as compressed, which is mostly "
         "indefinite, so that the proof does not apply; below, with its eigenvalues lifted to "
-        "zero, where it does. The bound by quadratic forms is sharp, the one by norms is not.",
+        "zero, where it does. The bound by quadratic forms becomes sharp as the "
+        "tolerance tightens, the one by norms does not.",
         draw_bound,
     ),
     FigureSpec(
@@ -81,8 +84,8 @@ FIGURES = [
         "heatmap",
         "Figure 2 of the paper: test accuracy over C and h. Left, after the paper's ten steps with "
         "beta = 100: from some C on nothing changes, because no dual variable has come so far. "
-        "Right, at the optimum (on fewer rows), where C does matter. A frame marks the best cell; "
-        "each h took one compression, and for ten steps one factorisation.",
+        "Right, at the optimum (on as many rows as the title says), where C does matter. A frame "
+        "marks the best cell; each h took one compression, and for ten steps one factorisation.",
         draw_heatmaps,
     ),
     FigureSpec(

@@ -80,8 +80,9 @@ FIGURES = [
         "lasn-thm2",
         "bounds",
         "Theorem 2 in numbers, with the squared hinge: the squared distance between the weights on "
-        "the best and on the Nystrom features of rank k, unaligned (red) and after the best "
-        "rotation (blue), and the bound, as printed and corrected, far above both.",
+        "the best and on the Nystrom features of rank k, unaligned (red) and after the rotation "
+        "that brings the features closest (blue), and the bound, as printed and corrected, far "
+        "above both.",
         draw_bounds,
     ),
     FigureSpec(

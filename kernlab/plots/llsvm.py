@@ -89,7 +89,8 @@ FIGURES = [
         "bounds",
         "Theorem 1 in numbers: the squared distance between the weights on the best and on the "
         "Nystrom features of rank k. Unaligned (red) it says little, for the two feature spaces "
-        "differ by a rotation; after the best rotation (blue) it is small. The bound of the "
+        "differ by a rotation; after the one that brings the features closest (blue) it becomes "
+        "small as k grows. The bound of the "
         "theorem, as printed and as its own proof gives it, lies many orders of magnitude above "
         "and grows with k: it says nothing about either.",
         draw_bounds,

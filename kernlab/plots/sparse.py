@@ -140,7 +140,7 @@ FIGURES = [
         "against the share of the kernel matrix that is kept, on 2000 rows of each set (in "
         "brackets its features), with the exponent of Askey's rule (left) and with l = 3 (middle); "
         "the green band is within a point. Sets of few features get there while the matrix is "
-        "sparse, others never. Right: the share is known from a few rows before any run.",
+        "sparse, others late or never. Right: the share is known from a few rows before any run.",
         draw_suited,
     ),
     FigureSpec(
@@ -158,8 +158,8 @@ FIGURES = [
         "stages",
         "Seconds of each stage on the Swiss roll against n, with about 100 near rows a row at any "
         "size: assembling the kernel by the thesis' double loop and by cells, factorising, and "
-        "solving by LIBLINEAR on the factor or by Newton's method on the matrix. Without the loop "
-        "the kernel is the cheapest stage.",
+        "solving by LIBLINEAR on the factor or by Newton's method on the matrix. By cells "
+        "the kernel is the cheapest stage of the path through the factor.",
         draw_cost,
     ),
     FigureSpec(

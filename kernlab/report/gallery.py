@@ -13,6 +13,10 @@ from kernlab.report.text import bench_text
 from kernlab.studies import StudyError, get_study
 
 PICTURES = ("llsvm-prop1-differences", "sparse-margin-lines")
+PLAYGROUND = (
+    "A kernel machine in the plane: its boundary, its margins (dashed) and its support vectors "
+    "(ringed), as the playground of the first notebook draws it."
+)
 
 
 def renew_gallery(profile="quick", out=None):
@@ -49,7 +53,7 @@ def _page(made, provenance, profile):
     for name in made:
         stem = name.rsplit(".", 1)[0]
         if name.endswith(".png"):
-            lines += [f"![{stem}]({name})", "", captions.get(stem, "The playground."), ""]
+            lines += [f"![{stem}]({name})", "", captions.get(stem, PLAYGROUND), ""]
         else:
             lines += [f"[{stem}]({name})", ""]
     return "\n".join(lines)

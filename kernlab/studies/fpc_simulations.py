@@ -96,7 +96,8 @@ def _tolerance_key_figures(table):
 
 # Why they differ, as far as it is known (see fpc_readings).
 STATED_ERRORS = (
-    "the printed error is no mean over 50 repeats of 1,000 rows, and no reading of the toy gives it"
+    "the printed error is no mean over 50 repeats of 1,000 rows, and no reading of the toy gives "
+    "it together with the printed steps"
 )
 
 
