@@ -2,8 +2,8 @@
 
 Everything that a grid lets share is computed once: landmarks, kernel values and their map; with
 nested landmarks also those of all smaller numbers. Newton's method goes from one C to the next with
-its Hessian; coordinate descent starts from the dual variables of the C before; ADMM on the dual
-takes all C as right-hand sides of one factor.
+its Hessian; coordinate descent, where it goes on to convergence, starts from the dual variables of
+the C before; ADMM on the dual takes all C as right-hand sides of one factor.
 """
 
 import time
@@ -177,11 +177,13 @@ def _solved(machine, solver, data, signs, weights, costs, starts):
 
 
 def _one_by_one(solver, data, sign, weights, costs, arguments):
-    results = []
+    # A prescribed number of runs ends where it ends: from another start, somewhere else.
+    from_before = solver.name in STARTS_FROM_DUAL and arguments.get("runs") is None
+    results, start = [], {}
     for C in costs:
-        if results and solver.name in STARTS_FROM_DUAL:
-            arguments["start"] = results[-1].dual_variables
-        results.append(solver.solve(data, sign, C=C, sample_weight=weights, **arguments))
+        results.append(solver.solve(data, sign, C=C, sample_weight=weights, **arguments | start))
+        if from_before:
+            start = {"start": results[-1].dual_variables}
     return results
 
 

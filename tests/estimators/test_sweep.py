@@ -51,6 +51,28 @@ def test_every_cost_gives_the_fit_on_its_own(machine):
     assert table["validation_accuracy"].nunique() > 1
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_prescribed_number_of_runs_starts_afresh_at_every_cost(n_classes):
+    """One run over the data from the last C's solution is not the run that LLSVM.fit makes."""
+    labels = Y + (X[:, 0] > 1.0) if n_classes == 3 else Y
+    machine = LLSVM(30, gamma=1.0, block_rows=50, random_state=0)
+    table = sweep(machine, X, labels, {"C": COSTS})
+    for row in table.itertuples():
+        alone = clone(machine).set_params(C=row.C).fit(X, labels)
+        assert row.objective == pytest.approx(alone.result_.objective, rel=1e-9)
+        assert row.train_accuracy == alone.score(X, labels)
+
+
+@pytest.mark.parametrize("solver", ["dcd", "sbm"])
+def test_each_class_starts_from_its_own_dual_variables(solver):
+    """Not from those of the class before at the largest C; the first C starts from nothing."""
+    labels = Y + (X[:, 0] > 1.0)
+    machine = KernelMachine("nystrom", solver, intercept="penalised", gamma=1.0, random_state=0)
+    first = fit_path(machine, X, labels, [0.01, 1.0])[0]
+    alone = clone(machine).set_params(C=0.01).fit(X, labels)
+    np.testing.assert_allclose(first.coef_, alone.coef_, rtol=1e-9)
+
+
 def test_a_grid_of_several_parameters_keeps_its_order():
     grid = {"gamma": [2.0, 0.5], "C": [10.0, 0.1], "n_landmarks": [20, 10]}
     table = sweep(LASN(random_state=0), X, Y, grid)
