@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.solvers.certificates import INTERCEPTS, certify_dual
+from kernlab.solvers.certificates import INTERCEPTS, certify_dual, feasible_dual
 from kernlab.solvers.coefficientsteps import (
     Model,
     Patience,
@@ -204,9 +204,8 @@ def _minimise(problem, point, C, settings):
         if violation <= settings.tol:
             # Scores were carried along; those of the settled coefficients are computed afresh.
             point = yield from settle(problem, Point(problem, point.beta, point.scores, b), C)
-            certificate = _certify(point, C)
-            if certificate.kkt_residual <= settings.tol:
-                return point, _result(point, C, certificate, trace, "", settings)
+            if _certify(point, C, point.scores).kkt_residual <= settings.tol:
+                return point, (yield from _result(point, C, trace, "", settings))
         if iteration == settings.max_iter or problem.products >= allowed:
             break
         moved = None
@@ -228,7 +227,7 @@ def _minimise(problem, point, C, settings):
             patience = Patience(is_last=True)
         point = moved
     point = yield from _feasible(problem, point, C)
-    return point, _result(point, C, _certify(point, C), trace, message, settings)
+    return point, (yield from _result(point, C, trace, message, settings))
 
 
 def _row(problem, point, C, iteration, violation, step, settings):
@@ -251,18 +250,20 @@ def _row(problem, point, C, iteration, violation, step, settings):
 
 def _feasible(problem, point, C):
     """The better of two feasible points near one where the iteration had to end (a generator)."""
-    kept = np.where(point.beta * problem.labels > 0.0, point.beta, 0.0)
+    counts = (point.beta * problem.labels > 0.0) & (problem.weights > 0.0)
+    kept = np.where(counts, point.beta, 0.0)
     clipped = Point(problem, kept, (yield from problem.multiply(kept)), point.b)
     settled = yield from settle(problem, point, C)
     is_better = settled.objective(C) <= clipped.objective(C) * (1.0 + 1e-9)
     return settled if is_better else clipped
 
 
-def _certify(point, C):
-    """What the point is worth; its coefficients are feasible, so their scores are at hand."""
+def _certify(point, C, scores):
+    """What the point's dual variables are worth, balanced where the intercept is free, if `scores`
+    are theirs. At the point's own scores the KKT residual is that of the point."""
     problem = point.problem
     return certify_dual(
-        lambda feasible: point.scores,
+        lambda feasible: scores,
         problem.labels,
         point.beta * problem.labels,
         C=C,
@@ -273,14 +274,24 @@ def _certify(point, C):
     )
 
 
-def _result(point, C, certificate, trace, message, settings):
+def _result(point, C, trace, message, settings):
+    """The result at a point whose coefficients are inside their box (a generator)."""
+    problem = point.problem
+    dual = point.beta * problem.labels
+    certificate = _certify(point, C, point.scores)
+    primal, bound = certificate.primal, certificate.dual
+    if problem.intercept == "free":
+        # Only balanced dual variables bound the optimum, and K times these is not the scores.
+        balanced, _ = feasible_dual(dual, problem.labels, np.inf, "free")
+        scores = yield from problem.multiply(balanced * problem.labels)
+        primal, bound = point.objective(C), _certify(point, C, scores).dual
     return SolverResult(
         coefficients=point.beta,
         intercept=certificate.intercept,
-        objective=certificate.primal,
-        dual_objective=certificate.dual,
+        objective=primal,
+        dual_objective=bound,
         kkt_residual=certificate.kkt_residual,
-        dual_variables=point.beta * point.problem.labels,
+        dual_variables=dual,
         n_iter=trace[-1]["iteration"],
         converged=certificate.kkt_residual <= settings.tol,
         solver="newton-cg",

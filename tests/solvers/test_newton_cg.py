@@ -299,6 +299,28 @@ def test_a_limit_that_is_reached_is_warned_about_with_the_figure(limit):
     assert result.objective < 100.0 * 250
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@INTERCEPTS
+@pytest.mark.parametrize("max_iter", [0, 1, 2, 3])
+def test_an_iteration_cut_short_reports_what_is_true_of_its_point(max_iter, intercept):
+    for seed in range(25):
+        generator = np.random.default_rng(seed)
+        kernel = rbf_kernel(generator.normal(size=(60, 2)), gamma=1.0) + 1e-8 * np.eye(60)
+        y = np.where(generator.random(60) < 0.25, 1.0, -1.0)
+        settings = {"C": 10.0 ** generator.uniform(-1, 4), "intercept": intercept}
+        settings["sample_weight"] = weights = generator.integers(0, 3, 60)
+        start = (generator.normal(size=60), 0.0) if seed % 2 else None
+        best = solve_newton_cg(kernel, y, tol=1e-8, max_iter=500, **settings).objective
+        found = solve_newton_cg(kernel, y, tol=1e-8, max_iter=max_iter, start=start, **settings)
+        scores = kernel @ found.coefficients
+        slack = np.maximum(0.0, 1.0 - y * (scores + found.intercept))
+        penalty = found.intercept**2 if intercept == "penalised" else 0.0
+        value = 0.5 * (found.coefficients @ scores + penalty) + settings["C"] * weights @ slack**2
+        assert found.objective == pytest.approx(value, rel=1e-9)
+        assert found.dual_objective <= best * (1.0 + 1e-9)
+        assert found.objective >= best * (1.0 - 1e-9)
+
+
 def test_an_indefinite_kernel_is_named():
     indefinite = K - 5.0 * np.eye(250)
     with pytest.warns(ConvergenceWarning, match="negative eigenvalues"):
