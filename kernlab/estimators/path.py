@@ -26,7 +26,8 @@ def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None, shared=
     `shared` is a dictionary in which approximations of the same rows, with other parameters, leave
     each other what they have in common.
     The machines share their approximation. With `n_landmarks`, ascending, the landmarks are drawn
-    once, for the largest k, and each k takes the first of them in the order of the pivots.
+    once, for the largest k, and each k takes the first of them in the order of the pivots; k is
+    then the machine's parameter, and a clone of it draws k landmarks of its own.
     """
     if not shares_its_approximation(machine):
         return [clone(machine).set_params(C=C).fit(X, y, sample_weight) for C in costs]
@@ -51,10 +52,10 @@ def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None, shared=
         return _machines(machine, solver, approximation, results, costs, approximated, factors)
     families, starts = [], None
     for k in n_landmarks:
-        k = min(k, approximation.rank_)
-        results = _solved(machine, solver, _leading(data, k), signs, weights, costs, starts)
-        part = approximation.leading(k)
-        families.append(_machines(machine, solver, part, results, costs, approximated))
+        rank = min(k, approximation.rank_)
+        results = _solved(machine, solver, _leading(data, rank), signs, weights, costs, starts)
+        part, asked = approximation.leading(rank), _asking_for(machine, k)
+        families.append(_machines(asked, solver, part, results, costs, approximated))
         approximated = 0.0
         starts = [_first_of(path) for path in results]
     return families
@@ -137,6 +138,15 @@ def _is_linear_on_landmarks(machine):
 def _begins_with(points, first):
     head = points[: first.shape[0]]
     return head.shape == first.shape and (head is first or (head != first).sum() == 0)
+
+
+def _asking_for(machine, n_landmarks):
+    """The machine with this number as its parameter, so that its clones ask for as many."""
+    machine = copy(machine)
+    if "n_landmarks" in machine.get_params():
+        return machine.set_params(n_landmarks=n_landmarks)
+    params = dict(machine.approximation_params or {}) | {"n_landmarks": n_landmarks}
+    return machine.set_params(approximation_params=params)
 
 
 def _leading(data, k):

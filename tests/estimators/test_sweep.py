@@ -184,6 +184,22 @@ def test_machines_of_a_path_are_whole():
         assert clone(one).C == one.C
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [
+        LASN(50, random_state=0),
+        KernelMachine("nystrom", random_state=0, approximation_params={"n_landmarks": 50}),
+        KernelMachine("nystrom", random_state=0),
+    ],
+    ids=["own parameter", "approximation_params", "none given"],
+)
+def test_a_clone_of_a_machine_on_fewer_landmarks_asks_for_as_many(machine):
+    for k, (one,) in zip([5, 20], fit_path(machine, X, Y, [1.0], n_landmarks=[5, 20]), strict=True):
+        assert one.approximation_.landmarks_.shape[0] == k
+        assert clone(one).fit(X, Y).approximation_.landmarks_.shape[0] == k
+    assert dict(machine.approximation_params or {}).get("n_landmarks") in (50, None)
+
+
 # ------------------------------------------------------------------------------- validation
 def test_folds_are_averaged():
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
