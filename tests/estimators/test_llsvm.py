@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_digits, make_moons
@@ -17,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab.approximations import Nystrom
 from kernlab.estimators import LLSVM
 from kernlab.estimators.svmlightrows import SvmlightRows
-from kernlab.solvers import certify_primal, solve_dcd
+from kernlab.solvers import TransformedRows, certify_primal, solve_dcd
 
 X, Y = make_moons(600, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(300, noise=0.2, random_state=1)
@@ -118,6 +120,68 @@ def test_memory_maps_and_files_give_what_memory_gives(tmp_path, file):
     np.testing.assert_allclose(sparse.decision_function(NEW), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, bool, np.float16, ">f8"])
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_features_of_rows_of_any_type_are_fractions(tmp_path, kind, dtype):
+    """What rows are stored as does not decide in what precision their features are."""
+    whole = np.round(40 * (X - X.min(axis=0))) if kind is not bool else X > 0.5
+    np.save(tmp_path / "rows.npy", whole.astype(kind))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    machine = LLSVM(landmarks=whole[:30], block_rows=70, runs=3, dtype=dtype, random_state=0)
+    expected = machine.fit_rows(whole.astype(np.float64), Y).decision_function(whole)
+    sparse_too = kind in (np.uint8, np.int16, bool)  # SciPy has no sparse matrices of the others
+    for rows in (mapped, sp.csr_matrix(mapped)) if sparse_too else (mapped,):
+        fitted = machine.fit_rows(rows, Y)
+        np.testing.assert_allclose(fitted.decision_function(whole), expected, atol=1e-5)
+        features = fitted.approximation_.transform(whole)
+        certificate = certify_primal(
+            features,
+            np.where(Y == 1, 1.0, -1.0),
+            fitted.coef_[0],
+            fitted.intercept_[0],
+            C=1.0,
+            loss="hinge",
+            intercept="penalised",
+        )
+        assert certificate.primal == pytest.approx(fitted.result_.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "dtype", "expected"),
+    [
+        (X, None, np.float64),
+        (X.astype(np.float32), None, np.float32),
+        (X.astype(np.float16), None, np.float64),
+        (X.astype(int), None, np.float64),
+        (X, "float32", np.float32),
+        (X.astype(int), "float32", np.float32),
+    ],
+)
+def test_blocks_of_features_have_the_type_asked_for(monkeypatch, rows, dtype, expected):
+    types = set()
+    read = TransformedRows.__getitem__
+
+    def noted(self, part):
+        features = read(self, part)
+        types.add(features.dtype)
+        return features
+
+    monkeypatch.setattr(TransformedRows, "__getitem__", noted)
+    LLSVM(10, dtype=dtype, random_state=0).fit_rows(rows, Y)
+    assert types == {np.dtype(expected)}
+
+
+def test_names_of_features_do_not_outlive_the_table_that_gave_them():
+    table = pd.DataFrame(X, columns=["across", "up"])
+    fitted = LLSVM(20, random_state=0).fit(table, Y)
+    assert list(fitted.feature_names_in_) == ["across", "up"]
+    fitted.fit_rows(X, Y)
+    assert not hasattr(fitted, "feature_names_in_")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict(NEW)
+
+
 def test_landmarks_see_a_sample_and_count_by_all_rows(file):
     fitted = LLSVM(landmark_params={"max_rows": 50}, random_state=0).fit_rows(file)
     assert fitted.landmarks_.shape[0] <= round(600**0.5)
@@ -126,6 +190,8 @@ def test_landmarks_see_a_sample_and_count_by_all_rows(file):
         100, gamma=100.0, landmark_params={"max_rows": 50}, landmarks="uniform", random_state=0
     )
     assert asked.fit_rows(file).landmarks_.shape == (100, 2)
+    sparse = asked.fit_rows(sp.csr_matrix(X), Y)
+    assert sparse.landmarks_.shape == (100, 2)
     array = LLSVM(landmarks=X[:9], gamma=1.0).fit_rows(file)
     assert array.landmarks_.shape == (9, 2)
 
@@ -133,6 +199,8 @@ def test_landmarks_see_a_sample_and_count_by_all_rows(file):
 def test_requests_that_cannot_be_met(file):
     with pytest.raises(ValueError, match="600 rows, but 599 labels"):
         LLSVM().fit_rows(X, Y[:-1])
+    with pytest.raises(ValueError, match=r"type ndarray bring no labels: pass them"):
+        LLSVM().fit_rows(X)
     with pytest.raises(ValueError, match="n_landmarks=601 is more than the 600 rows"):
         LLSVM(601).fit_rows(file)
     with pytest.raises(ValueError, match="n_landmarks=601 is more than the 600 rows"):
