@@ -30,7 +30,8 @@ FIGURES = (
 def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True):
     """One row for each point of a grid, as a DataFrame with the columns of a study.
 
-    grid: values for parameters by name, {"C": [...], "n_landmarks": [...], "h": [...]}.
+    grid: values for parameters by name, {"C": [...], "n_landmarks": ["sqrt", 100], "h": [...]}. An
+    array among the values, landmarks say, is a row "array 0, 5 x 2": its place and its shape.
     validation: None; rows held out, as a pair (X, y) -> validation_accuracy; or a number of folds
     or a splitter -> cv_accuracy and its standard deviation over folds (for regressors: _r2).
     nested: one order of landmarks for all numbers of landmarks, so that the whole of n_landmarks
@@ -42,7 +43,7 @@ def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True
     column adds up to what the sweep took. A point that fails is a row with status "failed" and the
     reason in its message.
     """
-    grid = {name: list(np.atleast_1d(values)) for name, values in grid.items()}
+    grid = {name: _values(values) for name, values in grid.items()}
     _check(estimator, grid, nested)
     metric = "accuracy" if is_classifier(estimator) else "r2"
     points = np.prod([len(values) for values in grid.values()], dtype=int)
@@ -56,6 +57,17 @@ def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True
     if validation is None or isinstance(validation, tuple):
         return tables[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
     return _over_folds(tables, list(grid), metric)
+
+
+def _values(given):
+    """The values of one parameter, each as it was given: together in one array, a word would turn
+    the numbers beside it into words."""
+    if hasattr(given, "__array__"):
+        given = np.asarray(given)
+        given = list(given) if given.ndim else [given[()]]
+    elif not isinstance(given, list | tuple | range):
+        given = [given]
+    return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
 def _check(estimator, grid, nested):
@@ -92,34 +104,67 @@ def _splits(estimator, X, y, validation):
 
 
 def _table(estimator, grid, nested, train, held_out, metric, bar):
-    """All points on one split, in the order of the grid."""
-    costs = sorted(grid.get("C", [getattr(estimator, "C", None)]))
-    inner = {"C"} | ({"n_landmarks"} if nested else set())
-    outer = {name: values for name, values in grid.items() if name not in inner}
-    rows, shared = [], {}
-    for setting in itertools.product(*outer.values()):
-        setting = dict(zip(outer, setting, strict=True))
-        ks = sorted(grid["n_landmarks"]) if nested else None
-        rows += _group(estimator, setting, costs, ks, "C" in grid, train, held_out, metric, shared)
-        bar.update(len(costs) * len(ks or [1]))
-    table = pd.DataFrame(rows)
-    order = [list(itertools.product(*grid.values())).index(tuple(r[n] for n in grid)) for r in rows]
-    return table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+    """All points on one split, in the order of the grid.
+
+    Points are known by the places of their values in the grid: values may be arrays, or equal.
+    """
+    inner = [name for name in ("n_landmarks", "C") if name in grid and (nested or name == "C")]
+    outer = [name for name in grid if name not in inner]
+    ascending = {name: sorted(_places(grid[name]), key=grid[name].__getitem__) for name in inner}
+    rows, shared = {}, {}
+    for places in itertools.product(*(_places(grid[name]) for name in outer)):
+        group = {name: [place] for name, place in zip(outer, places, strict=True)} | ascending
+        found = _group(estimator, grid, group, nested, train, held_out, metric, shared)
+        rows |= found
+        bar.update(len(found))
+    order = itertools.product(*(_places(values) for values in grid.values()))
+    return pd.DataFrame([rows[point] for point in order])
 
 
-def _group(estimator, setting, costs, ks, with_costs, train, held_out, metric, shared):
-    """The rows of one setting: those that share an approximation."""
-    labels = [
-        {**setting, **({"n_landmarks": k} if ks else {}), **({"C": C} if with_costs else {})}
-        for k in (ks or [None])
-        for C in costs
+def _places(values):
+    return range(len(values))
+
+
+def _group(estimator, grid, group, nested, train, held_out, metric, shared):
+    """The rows, by their places in the grid, of points that share an approximation."""
+    points = [
+        dict(zip(group, places, strict=True)) for places in itertools.product(*group.values())
     ]
+    values = {name: [grid[name][place] for place in places] for name, places in group.items()}
     try:
-        machine = clone(estimator).set_params(**setting)
-        fitted = _fitted(machine, train, costs if with_costs else None, ks, shared)
+        fitted = _fitted(estimator, values, nested, train, shared)
     except FAILURES as error:
-        message = f"{type(error).__name__}: {error}"
-        return [{**label, "status": "failed", "message": message} for label in labels]
+        failed = {"status": "failed", "message": f"{type(error).__name__}: {error}"}
+        rows = [failed] * len(points)
+    else:
+        rows = _measured(fitted, train, held_out, metric)
+    return {
+        tuple(point[name] for name in grid): {
+            **{name: _shown(values[point[name]], point[name]) for name, values in grid.items()},
+            **row,
+        }
+        for point, row in zip(points, rows, strict=True)
+    }
+
+
+def _fitted(estimator, values, nested, train, shared):
+    """A machine for each point of a group: all C of the fewest landmarks first."""
+    paths = {"C", "n_landmarks"} if nested else {"C"}
+    setting = {name: values[name][0] for name in values if name not in paths}
+    machine = clone(estimator).set_params(**setting)
+    costs = values.get("C")
+    if nested:
+        families = fit_path(
+            machine, *train, costs or [machine.C], n_landmarks=values["n_landmarks"]
+        )
+        return [one for family in families for one in family]
+    if costs is None and not shares_its_approximation(machine):
+        return [machine.fit(*train)]
+    return fit_path(machine, *train, costs or [machine.C], shared=shared)
+
+
+def _measured(fitted, train, held_out, metric):
+    """What is to be known of each machine."""
     began = time.perf_counter()
     scores = {f"train_{metric}": _scores(fitted, *train)}
     if held_out is not None:
@@ -127,23 +172,20 @@ def _group(estimator, setting, costs, ks, with_costs, train, held_out, metric, s
     predicting = (time.perf_counter() - began) / len(fitted)
     return [
         {
-            **label,
             **_figures(one, train[0], predicting),
             **{name: values[i] for name, values in scores.items()},
             "status": "ok",
             "message": getattr(one.result_, "message", ""),
         }
-        for i, (label, one) in enumerate(zip(labels, fitted, strict=True))
+        for i, one in enumerate(fitted)
     ]
 
 
-def _fitted(machine, train, costs, ks, shared):
-    if ks:
-        families = fit_path(machine, *train, costs or [machine.C], n_landmarks=ks)
-        return [one for family in families for one in family]
-    if costs is None and not shares_its_approximation(machine):
-        return [machine.fit(*train)]
-    return fit_path(machine, *train, costs or [machine.C], shared=shared)
+def _shown(value, place):
+    """A value as the table shows it: arrays by their place in the grid, and their shape."""
+    if getattr(value, "ndim", 0) == 0:
+        return value
+    return f"array {place}, {' x '.join(map(str, value.shape))}"
 
 
 def _scores(fitted, X, y):

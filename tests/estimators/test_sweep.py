@@ -1,6 +1,7 @@
 """Grids: each point is the fit on its own, and what can be shared is computed once."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -8,7 +9,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
-from kernlab.estimators import LASN, LLSVM, KernelMachine, LASNRegressor, sweep
+from kernlab.estimators import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
 from kernlab.estimators.path import fit_path, shared_scores
 
 X, Y = make_moons(300, noise=0.2, random_state=0)
@@ -82,6 +83,48 @@ def test_a_grid_of_several_parameters_keeps_its_order():
         alone = LASN(row.n_landmarks, gamma=row.gamma, C=row.C, random_state=0).fit(X, Y)
         assert row.objective == pytest.approx(alone.result_.objective, rel=1e-4)
     assert "validation_accuracy" not in table
+
+
+@pytest.mark.parametrize(
+    ("machine", "grid", "shown"),
+    [
+        (HSSSVC(random_state=0), {"h": ["scale", 0.5]}, ["scale", 0.5]),
+        (LASN(random_state=0), {"n_landmarks": ["sqrt", 10]}, ["sqrt", 10]),
+        (LASN(random_state=0), {"landmarks": [X[:5], X[:6]]}, ["array 0, 5 x 2", "array 1, 6 x 2"]),
+        (LASN(random_state=0), {"landmarks": ["first", sp.csr_matrix(X[:6])]},
+         ["first", "array 1, 6 x 2"]),
+    ],
+    ids=["h", "n_landmarks", "arrays", "a word and a sparse array"],
+)  # fmt: skip
+def test_values_of_several_types_stay_what_they_are(machine, grid, shown):
+    table = sweep(machine, X, Y, grid | {"C": [10.0, 1.0]}, validation=(NEW, NEW_Y))
+    (name, values), *_ = grid.items()
+    assert list(table[name]) == [value for value in shown for _ in range(2)]
+    assert list(table["C"]) == [10.0, 1.0] * 2
+    assert list(table["status"]) == ["ok"] * 4
+    rows = table.itertuples()
+    for value in values:
+        for C in (10.0, 1.0):
+            alone = clone(machine).set_params(**{name: value}, C=C).fit(X, Y)
+            assert next(rows).objective == pytest.approx(alone.result_.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [2.0, np.float32(2.0), (2.0,), np.array([2.0]), np.array(2.0), range(2, 3), pd.Series([2.0])],
+    ids=lambda costs: type(costs).__name__,
+)
+def test_the_values_of_a_grid_may_come_in_any_sequence_or_alone(costs):
+    table = sweep(LASN(10, random_state=0), X, Y, {"C": costs, "landmarks": "first"})
+    assert list(table["C"]) == [2.0]
+    assert list(table["landmarks"]) == ["first"]
+    assert list(table["status"]) == ["ok"]
+
+
+def test_a_value_that_is_given_twice_has_two_rows():
+    table = sweep(LASN(10, random_state=0), X, Y, {"C": [2.0, 1.0, 2.0], "gamma": [1.0, 1.0]})
+    assert list(table["C"]) == [2.0, 2.0, 1.0, 1.0, 2.0, 2.0]
+    assert list(table["status"]) == ["ok"] * 6
 
 
 def test_regressors_and_estimators_of_others_are_fitted_point_by_point():
