@@ -22,6 +22,8 @@ from kernlab.solvers.result import SolverResult, warn_unless_converged
 from kernlab.solvers.rowaccess import add, dot, stored_rows
 
 PASSES_BETWEEN_CHECKS = 10
+NEGLIGIBLE = 1e-12  # a projected gradient, in units of the margin
+ROUNDING = 1e-9  # a relative duality gap that is as good as none
 
 
 def solve_dcd(
@@ -41,8 +43,9 @@ def solve_dcd(
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
     F: features, dense or CSR, one row per label in y (-1 and 1). Stops when the duality gap is at
-    most `tol` times the objective; `max_iter` counts passes over the data. `start`: dual variables
-    (of another C, say) to begin from. The KKT residual is the projected gradient of the dual.
+    most `tol` times the objective, or no variable moves any more; `max_iter` counts passes over
+    the data. `start`: dual variables (of another C, say) to begin from. The KKT residual is the
+    projected gradient of the dual.
     """
     began = time.perf_counter()
     if intercept not in ("penalised", "none"):
@@ -72,12 +75,14 @@ def solve_dcd(
             raise ValueError("the features hold values that are not finite, or are too large")
         if callback is not None:
             callback(trace[-1])
-        settled = settled or bool(certificate.relative_gap <= tol)
-        if settled or passes >= max_iter:
+        # Once no variable moves any more, what is left should be rounding; the gap says whether.
+        accepted = max(tol, ROUNDING, 100.0 * np.finfo(F.dtype).eps) if settled else tol
+        converged = bool(certificate.relative_gap <= accepted)
+        if converged or settled or passes >= max_iter:
             break
         asked = min(PASSES_BETWEEN_CHECKS, max_iter - passes)
         done = state.advance(asked)
-        settled = done < asked  # no variable moves any more: rounding is all that is left
+        settled = done < asked
         passes += done
     result = SolverResult(
         coefficients=w,
@@ -87,7 +92,7 @@ def solve_dcd(
         kkt_residual=certificate.kkt_residual,
         dual_variables=state.dual,
         n_iter=passes,
-        converged=settled,
+        converged=converged,
         solver="dcd",
         seconds=time.perf_counter() - began,
         trace=tuple(trace),
@@ -221,7 +226,7 @@ def _passes(rows, y, diagonal, upper, curvature, bias, dual, w, order, passes, g
                 add(rows, i, change, w)
                 w[-1] += change * bias
             position += 1
-        if active == 0 or highest - lowest < 1e-12:
+        if active == 0 or max(highest, -lowest) < NEGLIGIBLE:
             if active == len(order):
                 return done + 1
             active, top, bottom = len(order), np.inf, -np.inf  # look at the shrunk rows again

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference_qp import dual_optimum, dual_value
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.solvers import certify_dual, solve_dcd
+from kernlab.solvers import certify_dual, coordinate, solve_dcd
 from kernlab.solvers.losses import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))
@@ -132,6 +132,26 @@ def test_it_stops_when_no_variable_can_move(intercept):
     np.testing.assert_array_equal(found.dual_variables, 1e-6)
     assert found.converged
     assert found.n_iter < 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_gradients_are_no_sign_of_rest(seed):
+    """Both variables of a pass want to grow by the same: there is everything left to do."""
+    hostile = {"C": 1e30, "intercept": "none", "loss": "squared_hinge", "random_state": seed}
+    with pytest.warns(ConvergenceWarning):
+        found = solve_dcd([[1.0], [1e-13]], [1, -1], **hostile)
+    assert found.relative_gap > 0.1
+    assert not found.converged
+    assert found.n_iter == 1000
+
+
+def test_rest_without_a_certificate_is_not_convergence(monkeypatch):
+    """Where no variable moves, and yet the gap is open, the gap is believed."""
+    F, y = problem()
+    monkeypatch.setattr(coordinate, "_passes", lambda *arguments: 1)
+    with pytest.warns(ConvergenceWarning, match="dcd stopped after 1 iterations"):
+        found = solve_dcd(F, y, C=1.0)
+    assert not found.converged
 
 
 # --------------------------------------------------------------------------------- rows
