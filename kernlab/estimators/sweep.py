@@ -134,6 +134,13 @@ def _group(estimator, grid, group, nested, train, held_out, metric, shared):
     try:
         fitted = _fitted(estimator, values, nested, train, shared)
     except FAILURES as error:
+        if len(group.get("C", ())) > 1:  # perhaps one of them fails, and not the others
+            alone = [group | {"C": [place]} for place in group["C"]]
+            found = [
+                _group(estimator, grid, one, nested, train, held_out, metric, shared)
+                for one in alone
+            ]
+            return dict(itertools.chain.from_iterable(rows.items() for rows in found))
         failed = {"status": "failed", "message": f"{type(error).__name__}: {error}"}
         rows = [failed] * len(points)
     else:

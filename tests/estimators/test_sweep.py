@@ -270,6 +270,18 @@ def test_a_point_that_fails_is_a_row():
     assert list(everything["status"]) == ["failed"]
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_cost_that_fails_leaves_the_others_alone(nested):
+    grid = {"C": [1.0, 0.0, 10.0], "n_landmarks": [5, 10]}
+    table = sweep(LASN(random_state=0), X, Y, grid, nested=nested)
+    assert list(table["status"]) == ["ok", "ok", "failed", "failed", "ok", "ok"]
+    assert table["message"][table["C"] == 0.0].str.contains("ValueError: C ").all()
+    without = sweep(LASN(random_state=0), X, Y, grid | {"C": [1.0, 10.0]}, nested=nested)
+    np.testing.assert_allclose(
+        table["objective"].dropna().to_numpy(), without["objective"].to_numpy(), rtol=1e-4
+    )
+
+
 @pytest.mark.parametrize(
     ("machine", "grid", "options", "message"),
     [
