@@ -15,6 +15,7 @@ FOUNDATION = {
     "memory",
     "parallel",
     "paths",
+    "rowinput",
     "rowproducts",
     "watching",
 }

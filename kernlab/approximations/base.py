@@ -15,10 +15,11 @@ New points are decided by `decision(X, coefficients)` (weights of the features) 
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernlab.kernels import kernel_product, make_kernel
 from kernlab.parallel import row_blocks
+from kernlab.rowinput import validate_data
 
 ROWS_PER_BLOCK = 4096
 

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.utils.validation import check_random_state
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.chebyshev import ChebyshevBasis
@@ -28,6 +28,7 @@ from kernlab.approximations.rowsource import RowSource
 from kernlab.kernels import Polynomial
 from kernlab.memory import require_memory
 from kernlab.parallel import for_each_block, row_blocks, thread_count
+from kernlab.rowinput import validate_data
 
 BASES = ("power", "chebyshev")
 CENTRES = ("first", "random", "uniform")

@@ -9,7 +9,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_y,
     check_is_fitted,
-    validate_data,
 )
 
 from kernlab.approximations.monomials import space_dimension
@@ -19,6 +18,7 @@ from kernlab.estimators.fpc_degree import PolynomialFits, TrainingRows, best, la
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.memory import require_memory
 from kernlab.parallel import row_blocks
+from kernlab.rowinput import validate_data
 from kernlab.solvers import summarise
 
 ROWS_PER_BLOCK = 2**20

@@ -10,11 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
 from kernlab.approximations import get_approximation
 from kernlab.memory import memory_limit
+from kernlab.rowinput import validate_data
 from kernlab.solvers import MappedRows, TransformedRows, get_solver, summarise
 
 
@@ -201,6 +201,8 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         return arguments | dict(self.solver_params or {})
 
     def _store(self, solver):
+        for stale in ("coef_", "dual_coef_", "support_"):  # of a fit with another kind of solver
+            self.__dict__.pop(stale, None)
         coefficients = np.array([result.coefficients for result in self.results_])
         self.intercept_ = np.array([result.intercept for result in self.results_])
         self.result_ = summarise(self.results_)

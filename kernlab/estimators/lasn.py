@@ -4,10 +4,11 @@ import time
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import Nystrom
 from kernlab.estimators.kernel_machine import KernelMachine
+from kernlab.rowinput import validate_data
 from kernlab.solvers import MappedRows, solve_newton
 
 

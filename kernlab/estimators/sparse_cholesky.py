@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import default_sparsity
@@ -12,6 +12,7 @@ from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.sparse_sigma import best_sigma, cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.memory import memory_limit
+from kernlab.rowinput import validate_data
 from kernlab.solvers import get_solver
 
 SOLVERS_BY_PATH = {

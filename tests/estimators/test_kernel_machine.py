@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -166,3 +167,14 @@ def test_extreme_costs_are_certified_or_warned_about(C, recwarn):
     result = exact_machine(C=C, max_iter=500, tol=1e-3).fit(X, Y).result_
     assert result.converged or any("dcd stopped after" in str(w.message) for w in recwarn)
     assert result.gap >= -1e-9 * abs(result.objective)
+
+
+def test_a_fit_leaves_nothing_of_the_fit_before():
+    X, y = make_moons(120, noise=0.2, random_state=0)
+    machine = KernelMachine("exact", "dcd", gamma=1.0, C=1e-3, intercept="none")
+    machine.fit(X, y).set_params(solver="newton-cg", C=100.0).fit(X, y)
+    fresh = clone(machine).fit(X, y)
+    assert not hasattr(machine, "coef_")
+    np.testing.assert_array_equal(machine.decision_function(X), fresh.decision_function(X))
+    machine.set_params(solver="dcd").fit(X, y)
+    assert not hasattr(machine, "dual_coef_")
