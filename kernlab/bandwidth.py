@@ -10,6 +10,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
+from kernlab.parallel import row_blocks
+
+ROWS_PER_BLOCK = 4096
 GAMMA_RULES = ("scale", "variance", "median", "auto")
 
 
@@ -49,13 +52,22 @@ def resolve_gamma(gamma, X):
 
 def total_variance(X):
     """The mean squared distance of the rows to their mean."""
-    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    return max(0.0, float(np.mean(row_norms(X, squared=True), dtype=np.float64) - mean @ mean))
+    n = X.shape[0]
+    if sp.issparse(X):
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        squares = row_norms(X.astype(np.float64, copy=False), squared=True)
+        return max(0.0, float(np.mean(squares) - mean @ mean))
+    # Rows less the first, then less the mean: far from the origin little else would be left than
+    # rounding, and of equal rows nothing may be.
+    blocks, first = row_blocks(n, ROWS_PER_BLOCK), X[0].astype(np.float64)
+    mean = sum((X[rows] - first).sum(axis=0) for rows in blocks) / n
+    return sum(float(np.square(X[rows] - first - mean).sum()) for rows in blocks) / n
 
 
 def _variance_of_entries(X):
     if sp.issparse(X):
-        return max(0.0, float(X.multiply(X).mean() - X.mean() ** 2))
+        values, n = X.data.astype(np.float64, copy=False), X.shape[0] * X.shape[1]
+        return max(0.0, float(values @ values / n - (values.sum() / n) ** 2))
     return float(np.var(X, dtype=np.float64))
 
 

@@ -25,7 +25,13 @@ from kernlab.bandwidth import (
 )
 from kernlab.memory import memory_limit
 from kernlab.parallel import for_each_block, row_blocks
-from kernlab.rowproducts import RightRows, inner_products, prepare_right, squared_distances
+from kernlab.rowproducts import (
+    RightRows,
+    inner_products,
+    prepare_right,
+    result_type,
+    squared_distances,
+)
 
 __all__ = [
     "GAMMA_RULES",
@@ -55,7 +61,7 @@ class Kernel:
         same = Y is None or Y is X
         Y = X if same else Y
         _check_pair(X, Y)
-        block = np.empty((X.shape[0], Y.shape[0]), dtype=_result_type(X, Y))
+        block = np.empty((X.shape[0], Y.shape[0]), dtype=result_type(X, Y))
         right = self._prepare(X, Y)
         rows = CACHE_BYTES // max(1, block.itemsize * Y.shape[0])
         blocks = row_blocks(X.shape[0], min(max(rows, 32), 4096))
@@ -74,7 +80,7 @@ class Kernel:
 
     def diag(self, X):
         """The values k(x, x)."""
-        return np.ones(X.shape[0], dtype=_result_type(X, X))
+        return np.ones(X.shape[0], dtype=result_type(X, X))
 
     @property
     def parameters(self):
@@ -89,7 +95,7 @@ class Linear(Kernel):
         inner_products(X, right, out)
 
     def diag(self, X):
-        return row_norms(X, squared=True)
+        return _squared_lengths(X)
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ class Polynomial(Kernel):
         np.power(out, self.degree, out=out)
 
     def diag(self, X):
-        return (self.gamma * row_norms(X, squared=True) + self.coef0) ** self.degree
+        return (self.gamma * _squared_lengths(X) + self.coef0) ** self.degree
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class Sigmoid(Kernel):
         np.tanh(out, out=out)
 
     def diag(self, X):
-        return np.tanh(self.gamma * row_norms(X, squared=True) + self.coef0)
+        return np.tanh(self.gamma * _squared_lengths(X) + self.coef0)
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ class Custom(Kernel):
 
     def diag(self, X):
         values = [np.asarray(self.function(X[i : i + 1], X[i : i + 1])) for i in range(X.shape[0])]
-        return np.array(values, dtype=_result_type(X, X)).reshape(-1)
+        return np.array(values, dtype=result_type(X, X)).reshape(-1)
 
 
 KERNELS = {
@@ -254,7 +260,7 @@ def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None,
 def kernel_blocks(kernel, X, Y, max_memory=None):
     """Yield (rows, K(X[rows], Y)), as many rows at a time as a share of the memory limit holds."""
     share = min(memory_limit(max_memory) // 4, 2**28)
-    rows = share // (Y.shape[0] * _result_type(X, Y).itemsize)
+    rows = share // (Y.shape[0] * result_type(X, Y).itemsize)
     if rows < 1:
         raise ValueError(
             f"one row of the kernel matrix has {Y.shape[0]:,} values and does not fit a quarter of "
@@ -267,7 +273,7 @@ def kernel_blocks(kernel, X, Y, max_memory=None):
 def kernel_product(kernel, X, Y, V, max_memory=None):
     """K(X, Y) V, tile by tile: kernel values are used while they are in the cache, never stored."""
     V = np.asarray(V)
-    dtype = _result_type(X, Y)
+    dtype = result_type(X, Y)
     result = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(V, dtype))
     tile = min(CACHE_BYTES, memory_limit(max_memory) // 16) // dtype.itemsize
     width = max(1, min(Y.shape[0], TILE_COLUMNS, tile))
@@ -283,9 +289,8 @@ def kernel_product(kernel, X, Y, V, max_memory=None):
     return result
 
 
-def _result_type(X, Y):
-    both_single = X.dtype == np.float32 and Y.dtype == np.float32
-    return np.dtype(np.float32 if both_single else np.float64)
+def _squared_lengths(X):
+    return row_norms(X.astype(result_type(X, X), copy=False), squared=True)
 
 
 def _check_pair(X, Y):

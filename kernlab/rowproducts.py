@@ -38,6 +38,7 @@ def prepare_right(X, Y, distances=False):
     For `distances` the mean of Y is subtracted from dense rows: distances stay, and far from the
     origin they would drown in the rounding of |x|^2 + |z|^2 - 2 x . z otherwise.
     """
+    Y = Y.astype(result_type(X, Y), copy=False)
     shift = None
     if distances and not sp.issparse(X) and not sp.issparse(Y):
         shift = Y.mean(axis=0)
@@ -63,6 +64,12 @@ def prepare_right(X, Y, distances=False):
     return RightRows(rows, norms, way == "blas", shift, extended)
 
 
+def result_type(X, Y):
+    """Single precision where both are; otherwise double, also of whole numbers."""
+    both_single = X.dtype == np.float32 and Y.dtype == np.float32
+    return np.dtype(np.float32 if both_single else np.float64)
+
+
 def inner_products(X, right, out):
     """Write x . z for all rows x of X and z on the right to `out`."""
     Y = right.rows
@@ -84,6 +91,7 @@ def squared_distances(X, right, out, factor=1.0):
     With two more columns one product gives all of |x|^2 + |z|^2 - 2 x . z, and `out` is written
     once. Rounding to the wrong side of zero is removed.
     """
+    X = X.astype(out.dtype, copy=False)
     if right.shift is not None:
         X = X - right.shift
     norms = row_norms(X, squared=True)

@@ -233,3 +233,40 @@ def test_the_compact_kernel_is_definite_from_askeys_bound_on():
     assert at_bound.l == askey_exponent(3) == 2
     assert np.linalg.eigvalsh(at_bound(X))[0] > -1e-10
     assert np.count_nonzero(at_bound(X) == 0) > 0
+
+
+@pytest.mark.parametrize("name", ["linear", "polynomial", "sigmoid", "rbf"])
+def test_whole_numbers_are_computed_with_as_numbers(name):
+    X = np.array([[200, 100], [3, 250], [0, 255]], np.uint8)
+    kernel = make_kernel(name, gamma=1e-4)
+    true = kernel(X.astype(float))
+    np.testing.assert_allclose(kernel(X), true)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(true))
+    np.testing.assert_allclose(kernel_product(kernel, X, X[:2], np.eye(2)), true[:, :2])
+    mixed = kernel(X.astype(np.float32), X.astype(float))
+    np.testing.assert_allclose(mixed, true)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_the_total_variance_survives_far_from_the_origin(dtype, offset):
+    X = (rows(9000, 5) + offset).astype(dtype)
+    true = float(np.var(X.astype(np.float64), axis=0).sum())
+    assert total_variance(X) == pytest.approx(true, rel=1e-9)
+    assert resolve_gamma("variance", X) == pytest.approx(1 / true, rel=1e-9)
+
+
+def test_bandwidths_of_whole_numbers():
+    X = np.random.default_rng(0).integers(0, 255, (50, 4)).astype(np.uint8)
+    for rule in ("variance", "scale"):
+        for stored in (X, sp.csr_matrix(X)):
+            assert resolve_gamma(rule, stored) == pytest.approx(
+                resolve_gamma(rule, X.astype(float))
+            )
+
+
+@pytest.mark.parametrize("value", [0.1, 1e8 / 3, -7e-9])
+def test_equal_rows_have_no_variance(value):
+    X = np.full((9001, 3), value)
+    assert total_variance(X) == 0.0
+    assert resolve_gamma("variance", X) == 1.0

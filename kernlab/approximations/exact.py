@@ -51,16 +51,17 @@ class ExactKernel(Approximation):
     def _fit(self, X):
         n = X.shape[0]
         require_memory(
-            3 * 8 * n * n,
+            5 * 8 * n * n,
             self.max_memory,
             what=f"the exact kernel matrix of {n:,} rows and its factor",
-            arithmetic=f"3 x {n:,}^2 x 8 bytes",
+            arithmetic=f"5 x {n:,}^2 x 8 bytes",
             way_out="Allow more with max_memory, take fewer rows, or use an approximation.",
         )
         began = time.perf_counter()
-        self.X_ = X
-        # In single precision K would lose its definiteness to rounding.
-        self.matrix_ = self.kernel_(X.astype(np.float64, copy=False))
+        # In single precision K would lose its definiteness to rounding, and the triangle, which may
+        # be all but singular, would make much of the difference.
+        self.X_ = X.astype(np.float64, copy=False)
+        self.matrix_ = self.kernel_(self.X_)
         self.timings_["kernel"] = time.perf_counter() - began
         self._factor = PivotedCholesky(self.matrix_, self.rank_tol, type(self.kernel_).__name__)
         self._shifted = None
@@ -90,7 +91,7 @@ class ExactKernel(Approximation):
 
     def transform(self, X):
         """Features of new points: L_11^{-1} K(pivots, x), which gives F on the fitted rows."""
-        X = self._validated(X)
+        X = self._validated(X).astype(np.float64, copy=False)
         values = self.kernel_(X, self.X_[self.pivots_])
         return la.solve_triangular(self._factor.corner, values.T, lower=True, check_finite=False).T
 

@@ -84,7 +84,7 @@ def test_a_kernel_that_is_not_positive_semidefinite_has_no_features():
 
 
 def test_too_many_rows_are_refused_with_the_arithmetic():
-    with pytest.raises(MemoryLimitError, match=r"3 x 120\^2 x 8 bytes"):
+    with pytest.raises(MemoryLimitError, match=r"5 x 120\^2 x 8 bytes"):
         ExactKernel(max_memory="300kB").fit(X)
 
 
@@ -103,3 +103,12 @@ def test_the_last_shifted_factor_is_kept():
     exact.shifted(1.0)
     exact.shifted(2.0)
     assert exact.nbytes == before + exact.matrix_.nbytes
+
+
+def test_single_precision_rows_have_the_features_that_they_were_fitted_with():
+    X = np.random.default_rng(0).normal(size=(120, 2)).astype(np.float32)
+    exact = ExactKernel(gamma=0.1)  # so smooth that the triangle is all but singular
+    features = exact.fit_transform(X)
+    again = exact.transform(X)
+    np.testing.assert_allclose(again @ again.T, exact.matrix_, atol=1e-6)
+    np.testing.assert_allclose(again, features, atol=1e-3)
