@@ -7,7 +7,7 @@ Python threads (NumPy releases the interpreter lock), they use them all.
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache, wraps
 
 from threadpoolctl import ThreadpoolController
@@ -19,11 +19,53 @@ _this_thread = threading.local()
 
 @cache
 def _controller():
-    return ThreadpoolController()
+    # Of BLAS alone: OpenMP's limits belong to a thread, and are not for another to restore.
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _BlasLimits:
+    """Limits of BLAS threads, which hold for the whole process, asked for by several threads.
+
+    Contexts of several threads end in any order, so none may restore what it found: that may be
+    the limit of another, which would then stay for good. The latest of the limits still asked for
+    is in force, and the last context to end restores what the first found.
+    """
+
+    def __init__(self):
+        # Entered again by a thread that holds it, when garbage collection ends a context there.
+        self._lock = threading.RLock()
+        self._asked, self._found = [], None
+
+    @contextmanager
+    def at(self, threads):
+        mine = [threads]  # a list, so as to be told from the equal limit of another context
+        with self._lock:
+            self._asked.append(mine)
+            self._settle()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asked = [limit for limit in self._asked if limit is not mine]
+                self._settle()
+
+    def _settle(self):
+        if self._asked:
+            limited = _controller().limit(limits=self._asked[-1][0], user_api="blas")
+            self._found = self._found or limited
+        elif self._found:
+            self._found.restore_original_limits()
+            self._found = None
+
+
+_blas_limits = _BlasLimits()
 
 
 def thread_count():
-    """Threads that kernlab may use: OMP_NUM_THREADS or OPENBLAS_NUM_THREADS if set, else cores."""
+    """Threads that kernlab may use: as many as the machine has cores, unless the environment says.
+
+    KERNLAB_NUM_THREADS comes first, then OMP_NUM_THREADS, then OPENBLAS_NUM_THREADS.
+    """
     for name in ("KERNLAB_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         value = os.environ.get(name, "")
         if value.isdigit() and int(value) > 0:
@@ -33,7 +75,7 @@ def thread_count():
 
 def single_blas_thread():
     """A context in which each matrix product runs on one thread, for many small ones in a row."""
-    return _controller().limit(limits=1, user_api="blas")
+    return _blas_limits.at(1)
 
 
 def blas_threads_for(size):
@@ -43,7 +85,7 @@ def blas_threads_for(size):
     """
     if size <= ONE_THREAD_SIZE:
         return nullcontext()
-    return _controller().limit(limits=thread_count(), user_api="blas")
+    return _blas_limits.at(thread_count())
 
 
 def on_single_blas_thread(function):
