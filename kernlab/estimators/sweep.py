@@ -226,13 +226,15 @@ def _figures(one, X, predicting):
 
 
 def _over_folds(tables, names, metric):
-    """The mean over folds, with the spread of the validated figure; failures stay failures."""
+    """The mean over folds, with the spread of the validated figure; what fails in one fold has
+    failed, for its reason there."""
     table = tables[0][names].copy()
-    numbers = [c for c in tables[0].columns if c in FIGURES or c == f"train_{metric}"]
-    for column in numbers:
-        table[column] = np.mean([fold[column] for fold in tables], axis=0)
-    if f"held_out_{metric}" in tables[0]:
-        values = np.array([fold[f"held_out_{metric}"] for fold in tables])
+    for column in (*FIGURES, f"train_{metric}"):
+        values = _in_all_folds(tables, column)
+        if values is not None:
+            table[column] = values.mean(axis=0)
+    values = _in_all_folds(tables, f"held_out_{metric}")
+    if values is not None:
         table[f"cv_{metric}"] = values.mean(axis=0)
         table[f"cv_{metric}_sd"] = values.std(axis=0, ddof=1) if len(tables) > 1 else np.nan
     failed = np.any([fold["status"] == "failed" for fold in tables], axis=0)
@@ -242,3 +244,11 @@ def _over_folds(tables, names, metric):
         for i in range(len(table))
     ]
     return table
+
+
+def _in_all_folds(tables, column):
+    """A figure by fold and point; None where no fold has it. A fold in which all points failed
+    lacks the column."""
+    if not any(column in fold for fold in tables):
+        return None
+    return np.array([fold.get(column, np.full(len(fold), np.nan)) for fold in tables], dtype=float)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernlab.estimators import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
 from kernlab.estimators.path import fit_path, shared_scores
@@ -268,6 +268,26 @@ def test_a_point_that_fails_is_a_row():
     assert table["validation_accuracy"].isna().tolist() == [False, False, True, True]
     everything = sweep(LASN(random_state=0), X, Y, {"n_landmarks": [1000]}, validation=3)
     assert list(everything["status"]) == ["failed"]
+
+
+@pytest.mark.parametrize("bad_fold", [0, 2], ids=["the first fold", "the last fold"])
+def test_a_fold_that_fails_is_a_failed_row(bad_fold):
+    """All rows of the second class are held out together: nothing is left to tell apart."""
+    labels = (np.arange(120) // 40 == bad_fold).astype(int)
+    grid = {"n_landmarks": [5, 1000], "C": [1.0, 2.0]}
+    table = sweep(LASN(random_state=0), X[:120], labels, grid, validation=KFold(3))
+    assert list(table["n_landmarks"]) == [5, 5, 1000, 1000]
+    assert list(table["status"]) == ["failed"] * 4
+    assert table["message"].iloc[0].startswith("ValueError: a classifier needs rows of at least 2")
+    assert table[["n_train", "objective", "cv_accuracy", "cv_accuracy_sd"]].isna().all(axis=None)
+
+
+def test_a_point_that_fails_in_every_fold_leaves_the_means_of_the_others():
+    grid = {"n_landmarks": [5, 1000]}
+    table = sweep(LASN(random_state=0), X, Y, grid, validation=3)
+    assert list(table["status"]) == ["ok", "failed"]
+    assert list(table["cv_accuracy"].isna()) == [False, True]
+    assert "more than the 200 rows" in table["message"].iloc[1]
 
 
 @pytest.mark.parametrize("nested", [False, True])
