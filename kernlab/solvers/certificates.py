@@ -64,10 +64,11 @@ def certify_primal(
 ):
     """Certify the weights of a linear machine on the rows of F.
 
-    Without dual variables they are read off the margins: a_i = -C_i loss'(margin_i), which is
-    exact in the limit for the squared hinge; for the hinge, rows on the margin leave them open,
-    and a solver that knows its dual variables should pass them. The KKT residual is that of the
-    dual point, at the weights sum_i a_i y_i F_i of its own.
+    With `b` None it is that of the dual variables where it is penalised (and they are given), else
+    the best for these weights. Without dual variables they are read off the margins:
+    a_i = -C_i loss'(margin_i), which is exact in the limit for the squared hinge; for the hinge,
+    rows on the margin leave them open, and a solver that knows its dual variables should pass
+    them. The KKT residual is that of the dual point, at the weights sum_i a_i y_i F_i of its own.
     """
     loss = get_loss(loss)
     y = signs(y, F.shape[0])
@@ -165,7 +166,7 @@ def _intercept(scores, y, dual, costs, loss, intercept, b):
         if intercept == "none" and b != 0:
             raise ValueError(f"intercept='none' leaves no place for b={b}")
         return float(b)
-    if intercept == "penalised":
+    if intercept == "penalised" and dual is not None:
         return float(dual @ y)
     return best_intercept(scores, y, costs, loss, intercept)
 

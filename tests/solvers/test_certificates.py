@@ -91,7 +91,7 @@ def test_the_gap_is_never_negative(seed, loss, intercept, log_c, b):
             F,
             y,
             generator.normal(size=4) * 10.0 ** generator.uniform(-3, 3),
-            0.0 if intercept == "none" else (b or 0.0),
+            0.0 if intercept == "none" else b,
             C=C,
             loss=loss,
             intercept=intercept,
@@ -122,6 +122,20 @@ def test_both_bounds_enclose_the_optimum(loss, intercept):
         )
         assert certificate.dual <= best + 1e-6
         assert certificate.primal >= best - 1e-6
+
+
+@LOSS
+@INTERCEPT
+def test_weights_alone_are_certified_with_their_best_intercept(loss, intercept):
+    F, y, weights = small_problem()
+    w = np.random.default_rng(2).normal(size=F.shape[1])
+    settings = {"C": 1.0, "loss": loss, "intercept": intercept, "sample_weight": weights}
+    found = certify_primal(F, y, w, None, **settings)
+    for step in (-1e-2, -1e-4, 1e-4, 1e-2):
+        if intercept != "none":
+            moved = certify_primal(F, y, w, found.intercept + step, **settings)
+            assert moved.primal >= found.primal * (1.0 - 1e-12)
+    assert found.gap >= 0.0
 
 
 def test_a_feasible_point_is_left_alone_and_an_infeasible_one_is_measured():
