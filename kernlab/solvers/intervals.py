@@ -29,6 +29,11 @@ class Intervals:
     high: np.ndarray
     costs: np.ndarray
 
+    @property
+    def of_labels(self):
+        """Whether no interval ends on both sides: then its open side is the row's label."""
+        return not np.any(np.isfinite(self.low) & np.isfinite(self.high))
+
     def residuals(self, scores):
         """How far above (positive) or below (negative) its interval each score is."""
         return scores - np.minimum(np.maximum(scores, self.low), self.high)

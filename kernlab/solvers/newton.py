@@ -85,6 +85,7 @@ def newton_path(
     one C. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg"; `epsilon` of the
     regressor's loss; `warm_up`: whether to begin on a random part of the rows; `start` = (w, b)
     replaces it. The trace has the gradient (`residual`) and its observed order of convergence.
+    Dual variables of labels are not negative; those of targets have the sign of `intervals`.
     """
     began = time.perf_counter()
     rows = F if isinstance(F, FeatureRows) else FeatureRows(F)
@@ -202,7 +203,7 @@ class _Course:
             intercept=float(point.x[-1]),
             objective=point.objective(C),
             dual_objective=bound,
-            dual_variables=np.abs(dual),
+            dual_variables=np.abs(dual) if self.problem.intervals.of_labels else dual,
             kkt_residual=self._residual(C),
             n_iter=max_iter - self.steps_left,
             converged=converged,

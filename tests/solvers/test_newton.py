@@ -97,6 +97,19 @@ def test_the_result_is_certified_by_others(intercept):
 
 
 @INTERCEPT
+def test_dual_variables_of_targets_are_signed(intercept):
+    """Which side of its interval a row is on cannot be told otherwise."""
+    F, _ = problem()
+    t = F @ np.arange(1.0, 1.0 + F.shape[1]) + np.random.default_rng(1).normal(size=len(F))
+    found = tight(F, t, loss="squared_epsilon_insensitive", intercept=intercept)
+    dual = found.dual_variables
+    np.testing.assert_allclose(F.T @ dual, found.coefficients, rtol=1e-6, atol=1e-8)
+    assert dual.min() < 0.0 < dual.max()
+    pulled = {"free": 0.0, "penalised": found.intercept, "none": dual.sum()}[intercept]
+    assert dual.sum() == pytest.approx(pulled, abs=1e-6)
+
+
+@INTERCEPT
 def test_regression_reaches_the_optimum_of_a_general_solver(intercept):
     generator = np.random.default_rng(3)
     F = generator.normal(size=(60, 4))
