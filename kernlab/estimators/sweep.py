@@ -31,7 +31,7 @@ def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True
     """One row for each point of a grid, as a DataFrame with the columns of a study.
 
     grid: values for parameters by name, {"C": [...], "n_landmarks": ["sqrt", 100], "h": [...]}. An
-    array among the values, landmarks say, is a row "array 0, 5 x 2": its place and its shape.
+    array among the values, of landmarks say, shows as "array 0, 5 x 2": its place and its shape.
     validation: None; rows held out, as a pair (X, y) -> validation_accuracy; or a number of folds
     or a splitter -> cv_accuracy and its standard deviation over folds (for regressors: _r2).
     nested: one order of landmarks for all numbers of landmarks, so that the whole of n_landmarks
@@ -40,8 +40,8 @@ def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True
 
     Points that differ in C only share their approximation, and solvers that can go from one C to
     the next. The first point of those that share bears the seconds of what is shared, so that the
-    column adds up to what the sweep took. A point that fails is a row with status "failed" and the
-    reason in its message.
+    column adds up to what the sweep took. A point that fails, in one fold perhaps, is a row with
+    status "failed" and the reason in its message; the others of its group are then fitted C by C.
     """
     grid = {name: _values(values) for name, values in grid.items()}
     _check(estimator, grid, nested)
