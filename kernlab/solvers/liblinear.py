@@ -9,7 +9,7 @@ rule is relative to its start and says nothing about the distance to the optimum
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,7 +59,8 @@ def solve_liblinear(
     reported is ours. It starts from zero always: `start` must be None. The KKT residual is the
     projected gradient of the dual at the dual variables that the certificate uses: those near the
     weights, or exactly theirs where the caller knows them, `dual_of(w)` being beta with
-    F^T beta = w (dual variables times labels).
+    F^T beta = w (dual variables times labels). Where rows of one sign alone have weight, which
+    LIBLINEAR refuses, the intercept decides if it is free, and `solve_dcd` finds the weights else.
     """
     _check(method, loss, intercept, start)
     F = floating_rows(F)
@@ -129,19 +130,44 @@ class _Problem:
         """LIBLINEAR's weights for one column of labels, with a certificate."""
         F, costs, began = self.F, self.costs, time.perf_counter()
         live = costs > 0
+        if np.unique(y[live]).size < 2:
+            return self._solve_one_sign(model, y)
         model.fit(*((F, y, costs) if live.all() else (F[live], y[live], costs[live])))
         seconds = time.perf_counter() - began
         w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
         dual = self.dual_of(w) * y if self.dual_of else self._settled(y, w, b)
+        b = None if self.intercept == "free" else b
+        return self._result(model, y, w, b, dual, int(np.max(model.n_iter_)), seconds)
+
+    def _solve_one_sign(self, model, y):
+        """Labels that are all of one sign, or weigh nothing: LIBLINEAR refuses them."""
+        F, costs, began = self.F, self.costs, time.perf_counter()
+        if self.intercept == "free":  # it does all by itself
+            w = np.zeros(F.shape[1], F.dtype)
+            return self._result(model, y, w, None, None, 0, time.perf_counter() - began)
+        result = solve_dcd(
+            F,
+            y,
+            C=1.0,
+            loss=self.loss,
+            intercept=self.intercept,
+            tol=model.tol,
+            max_iter=model.max_iter,
+            sample_weight=costs,
+            random_state=model.random_state,
+        )
+        message = "rows of one sign alone have weight, which LIBLINEAR refuses: solved by dcd"
+        return replace(result, solver=_name(model), message=message, trace=result.trace[-1:])
+
+    def _result(self, model, y, w, b, dual, n_iter, seconds):
         certificate = certify_primal(
-            *(F, y, w, None if self.intercept == "free" else b),
+            *(self.F, y, w, b),
             C=1.0,
             loss=self.loss,
             intercept=self.intercept,
             dual=dual,
-            sample_weight=costs,
+            sample_weight=self.costs,
         )
-        n_iter = int(np.max(model.n_iter_))
         return SolverResult(
             coefficients=w,
             intercept=certificate.intercept,
@@ -150,7 +176,7 @@ class _Problem:
             kkt_residual=certificate.kkt_residual,
             n_iter=n_iter,
             converged=n_iter < model.max_iter,
-            solver=f"liblinear-{'dcd' if model.dual else 'tron'}",
+            solver=_name(model),
             seconds=seconds,
             trace=(
                 {
@@ -166,6 +192,10 @@ class _Problem:
         if self.intercept == "free":
             return None  # coordinate descent keeps no balance: margins alone say what they are
         return _settle(self.F, y, w, b, self.costs, self.loss, self.intercept)
+
+
+def _name(model):
+    return f"liblinear-{'dcd' if model.dual else 'tron'}"
 
 
 def dual_near(F, y, w, b, costs, loss, intercept):

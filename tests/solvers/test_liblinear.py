@@ -138,6 +138,39 @@ def test_a_hostile_c_ends_with_an_honest_figure(method, loss, C):
         assert found.objective == pytest.approx(C * len(y), rel=1e-4)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@WAYS
+@INTERCEPT
+def test_rows_of_one_sign_that_weigh_anything_are_solved_all_the_same(
+    method, loss, intercept, sign
+):
+    """A class of weight zero leaves one of several problems like that: LIBLINEAR refuses it."""
+    F, y = problem()
+    weights = np.where(y == sign, 2.0, 0.0)
+    same = {"loss": loss, "intercept": intercept, "sample_weight": weights}
+    found = solve_liblinear(F, y, C=1.0, method=method, **same)
+    best = solve_dcd(F, y, C=1.0, tol=1e-9, max_iter=10**5, **same).objective
+    assert found.objective == pytest.approx(best, rel=1e-3)
+    assert found.converged
+    assert 0.0 <= found.relative_gap < 1e-3
+    assert found.solver == f"liblinear-{method}"
+    assert len(found.trace) == 1
+    assert "one sign" in found.message
+    alone = solve_liblinear(F[weights > 0], y[weights > 0], C=2.0, method=method, loss=loss,
+                            intercept=intercept)  # fmt: skip
+    assert alone.objective == pytest.approx(best, rel=1e-3)
+
+
+@pytest.mark.parametrize(("sign", "weight"), [(1.0, 1.0), (-1.0, 1.0), (1.0, 0.0)])
+def test_a_free_intercept_decides_for_one_sign_by_itself(sign, weight):
+    F, y = problem()
+    weights = np.where(y == sign, weight, 0.0)
+    found = solve_liblinear(F, y, C=1.0, method="tron", intercept="free", sample_weight=weights)
+    assert not found.coefficients.any()
+    assert found.intercept == sign * weight
+    assert (found.objective, found.dual_objective, found.converged) == (0.0, 0.0, True)
+
+
 def test_the_same_seed_gives_the_same_numbers():
     F, y = problem()
     runs = [solve_liblinear(F, y, C=1.0, random_state=seed, tol=0.1) for seed in (0, 0, 1)]
@@ -177,7 +210,6 @@ def test_the_trace_is_what_the_callback_saw():
         ({"loss": "logistic"}, "'logistic' is not one of hinge"),
         ({"C": np.nan}, "C must be a positive number"),
         ({"y": np.array([0.0, 1.0] * 30)}, "labels must be -1 and 1"),
-        ({"y": np.ones(60)}, "class"),
         ({"sample_weight": np.ones(3)}, "sample_weight must be 60 numbers"),
     ],
 )
