@@ -82,7 +82,8 @@ class SvmlightRows:
 
     def _parsed(self, text, n_rows, first):
         entries = int(np.count_nonzero(text == ord(":")))
-        values, indices = np.empty(entries), np.empty(entries, dtype=np.int32)
+        values = np.empty(entries)
+        indices = np.empty(entries, dtype=np.int32 if self.shape[1] < 2**31 else np.int64)
         ends = np.zeros(n_rows + 1, dtype=np.int32 if entries < 2**31 else np.int64)
         found, fault, at = _parse(text, self.zero_based, values, indices, ends)
         if fault:

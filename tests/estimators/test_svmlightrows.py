@@ -92,6 +92,19 @@ def test_more_features_than_the_file_shows(tmp_path):
         SvmlightRows(path, n_features=1)
 
 
+@pytest.mark.parametrize("zero_based", [False, True])
+@pytest.mark.parametrize("largest", [2**31 - 1, 2**31, 3_000_000_000, 9_999_999_999])
+def test_indices_beyond_32_bits_stay_where_they_are(tmp_path, largest, zero_based):
+    path = written(tmp_path, f"1 1:1 {largest}:.5\n-1 1:2\n1 2:1\n")
+    rows = SvmlightRows(path, zero_based=zero_based)
+    first = 0 if zero_based else 1
+    assert rows.shape == (3, largest + 1 - first)
+    for block in (rows[0:2], rows.take([0, 1])):
+        np.testing.assert_array_equal(block.indices, [1 - first, largest - first, 1 - first])
+        np.testing.assert_array_equal(block.data, [1.0, 0.5, 2.0])
+        assert block[0, largest - first] == 0.5
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
