@@ -26,7 +26,9 @@ def parse_bytes(amount):
 
 def memory_limit(max_memory=None):
     """The limit in bytes: what the caller allows, or half of what the machine has left."""
-    return parse_bytes(max_memory) if max_memory else psutil.virtual_memory().available // 2
+    if max_memory is not None:
+        return parse_bytes(max_memory)
+    return psutil.virtual_memory().available // 2
 
 
 def format_bytes(amount):

@@ -29,6 +29,14 @@ def test_the_default_limit_is_positive():
     assert memory_limit() > 0
 
 
+@pytest.mark.parametrize("amount", [0, 0.0, "", "0MB"])
+def test_no_memory_is_not_the_default_limit(amount):
+    with pytest.raises(ValueError, match="max_memory"):
+        memory_limit(amount)
+    with pytest.raises(ValueError, match="max_memory"):
+        require_memory(1, amount, what="x", arithmetic="y", way_out="z")
+
+
 def test_a_refusal_says_why_and_what_to_do():
     require_memory(10, "1kB", what="x", arithmetic="y", way_out="z")
     with pytest.raises(MemoryLimitError, match=r"K needs 8 GB \(n\^2 x 8\), but only 1 GB.*fewer"):
