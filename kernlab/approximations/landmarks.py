@@ -130,7 +130,8 @@ def _rpcholesky(X, k, generator, kernel, proposals=None):
         unexplained = np.maximum(unexplained - np.einsum("ij,ij->i", columns, columns), 0.0)
         unexplained[pivots] = 0.0
         chosen.extend(pivots.tolist())
-    return np.array(chosen)
+    # Where the kernel is zero on all rows, any one explains them.
+    return np.array(chosen or [0], dtype=np.intp)
 
 
 def _fill_columns(columns, X, pivots, done, corner, kernel):
@@ -167,24 +168,29 @@ def _leverage(X, k, generator, kernel):
     full. The ridge is where they add up to k.
     """
     n = X.shape[0]
+    diagonal = np.asarray(kernel.diag(X), dtype=np.float64)
+    size = diagonal.mean()  # scores are ratios of kernel values; squares of large ones overflow
+    if not size > 0.0:
+        return _uniform(n, k, generator)
+    diagonal = diagonal / size
     S = X[_uniform(n, min(n, max(k, 100)), generator)]
-    K = kernel(S)
+    K = kernel(S) / size
     with blas_threads_for(len(K)):
         spectrum, directions = la.eigh(K)
     spectrum = np.maximum(spectrum, 0.0)
     explained = np.empty((n, len(K)))
 
     def explain(rows):
-        explained[rows] = (kernel(X[rows], S) @ directions) ** 2
+        explained[rows] = (kernel(X[rows], S) / size @ directions) ** 2
 
     for_each_block(explain, row_blocks(n, BLOCK_ROWS))
-    diagonal, share = np.asarray(kernel.diag(X), dtype=np.float64), S.shape[0] / n
+    share = S.shape[0] / n
 
     def scores(ridge):
         left = diagonal - explained @ (1.0 / (spectrum + share * ridge))
         return np.clip(left / ridge, 0.0, 1.0)
 
-    low, high = 1e-12 * max(diagonal.sum(), np.finfo(float).tiny), max(diagonal.sum(), 1e-300)
+    low, high = 1e-12 * diagonal.sum(), diagonal.sum()
     for _ in range(30):
         middle = np.sqrt(low * high)
         low, high = (middle, high) if scores(middle).sum() > k else (low, middle)

@@ -218,6 +218,22 @@ def test_rpcholesky_ends_where_nothing_is_left():
     assert chosen(few, 50, "rpcholesky").shape == (7, 64)
 
 
+@RULE
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_rows_on_which_the_kernel_is_zero_have_a_landmark(rule, form):
+    Z = chosen(form(np.zeros((20, 3))), 3, rule, kernel=make_kernel("linear"))
+    assert Z.shape == (1 if rule == "rpcholesky" else 3, 3)
+    assert abs(Z).sum() == 0
+
+
+@pytest.mark.parametrize("rule", ["rpcholesky", "leverage"])
+@pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e-30, 1e30, 1e140])
+def test_rules_that_look_at_the_kernel_take_values_of_any_size(rule, scale):
+    Z = chosen(DIGITS[:60] * scale, 5, rule, kernel=make_kernel("linear"))
+    assert Z.shape[0] in ((1, 5) if scale == 1e-160 else (5,))
+    assert np.all(np.isin(Z, DIGITS[:60] * scale))
+
+
 @pytest.mark.parametrize("rule", ["rpcholesky", "leverage"])
 def test_rules_that_look_at_the_kernel_find_what_uniform_rows_overlook(rule):
     """A crowd, and a thin ring of rows that nothing else explains."""
