@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from kernlab.approximations.hss import HSSKernel, storage
 from kernlab.kernels import make_kernel
+from kernlab.wendland import Wendland
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))
@@ -24,6 +25,9 @@ def approximate(rows=X, **parameters):
         {"dtype": np.float32, "rel_tol": np.float64(0.1)},
         {"kernel": "polynomial", "degree": 2, "gamma": "scale"},
         {"kernel": make_kernel("rbf", gamma=0.3)},
+        {"kernel": "polynomial", "degree": np.int64(2), "coef0": np.float32(0.1), "gamma": 0.5},
+        {"kernel": "polynomial", "degree": np.array(2), "coef0": np.array(1), "gamma": 0.5},
+        {"kernel": "compact", "gamma": np.float32(0.5)},
         {"leaf_size": 1000},
         {"max_rank": 0},
     ],
@@ -67,6 +71,14 @@ def test_a_function_as_kernel_cannot_be_stored(tmp_path):
     approximation = approximate(kernel=lambda A, B: A @ B.T)
     with pytest.raises(ValueError, match="type Custom cannot be stored"):
         approximation.save(tmp_path / "k.npz")
+
+
+def test_a_kernel_of_another_type_is_refused_by_its_type(tmp_path):
+    approximation = approximate(kernel=Wendland(0.5, 0.3, 3))
+    with pytest.raises(ValueError, match=r"type Wendland cannot be stored.*RBF") as refusal:
+        approximation.save(tmp_path / "k.npz")
+    assert "function" not in str(refusal.value)
+    assert not (tmp_path / "k.npz").exists()
 
 
 def rewritten(path, change):

@@ -24,16 +24,17 @@ def write(path, approximation):
     kernel = approximation.kernel_
     names = {kind: name for name, kind in KERNELS.items()}
     if type(kernel) not in names:
+        known = ", ".join(kind.__name__ for kind in names)
         raise ValueError(
-            f"a kernel of type {type(kernel).__name__} cannot be stored, because it holds a "
-            f"function; those of {', '.join(KERNELS)} can"
+            f"a kernel of type {type(kernel).__name__} cannot be stored: a file names its kernel, "
+            f"which must be of a type that it knows ({known})"
         )
     matrix, X = approximation.matrix_, approximation.X_
     header = {
         "format": FORMAT,
         "version": VERSION,
         "kernel": names[type(kernel)],
-        "kernel parameters": asdict(kernel),
+        "kernel parameters": _plain(asdict(kernel)),
         "parameters": _plain(approximation.get_params(deep=False)),
         "recall": approximation.neighbour_recall_,
         "timings": approximation.timings_,
@@ -85,7 +86,7 @@ def _plain(parameters):
     """Parameters as JSON can hold them; a generator of random numbers is left out."""
     plain = {}
     for name, value in parameters.items():
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
             value = value.item()
         if name == "dtype" and value is not None:
             value = np.dtype(value).name
