@@ -69,7 +69,8 @@ def dual_admm_path(
 
     All are solved together. `tol` bounds the relative gap between the objectives of primal and
     dual with K~, or, with criterion="residuals", the relative primal and dual residuals of ADMM,
-    which cost no product but prove nothing; None takes exactly `max_iter` steps, as the paper does.
+    which cost no product but prove nothing; None takes exactly `max_iter` steps, as the paper does,
+    and claims nothing: such a result has not converged, and its message says how near it is.
     `beta`: a number; "adaptive", balanced as it goes (each change is a new factorisation); "auto",
     100, or 1000 above 100,000 rows, or 10,000 above 1,000,000 (Section 3.3). The last two are
     raised where K~ has negative eigenvalues that need more. `relaxation` in
@@ -90,21 +91,29 @@ def dual_admm_path(
         replace(
             result,
             n_iter=int(course.steps[j]),
-            converged=bool(tol is None or course.reached[j] <= tol),
+            converged=bool(tol is not None and course.reached[j] <= tol),
+            message="" if tol is not None else _as_prescribed(result, max_iter),
             trace=tuple(course.traces[j]),
             seconds=seconds,
         )
         for j, result in enumerate(results)
     ]
     for result, reached in zip(results, course.reached, strict=True):
-        warn_unless_converged(
-            result,
-            figure="a relative gap of" if criterion == "gap" else "a relative residual of",
-            reached=reached,
-            tol=tol or 0.0,
-            advice="Raise max_iter, lower C, or bring K~ closer to K.",
-        )
+        if tol is not None:
+            warn_unless_converged(
+                result,
+                figure="a relative gap of" if criterion == "gap" else "a relative residual of",
+                reached=reached,
+                tol=tol,
+                advice="Raise max_iter, lower C, or bring K~ closer to K.",
+            )
     return [results[i : i + len(costs)] for i in range(0, len(results), len(costs))]
+
+
+def _as_prescribed(result, steps):
+    gap, residual = result.relative_gap, result.kkt_residual
+    reached = f"a KKT residual of {residual:.2e}" if gap is None else f"a relative gap of {gap:.2e}"
+    return f"{steps} steps as prescribed: {reached}"
 
 
 def _problems(y, costs, loss, intercept, sample_weight):

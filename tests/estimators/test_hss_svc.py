@@ -74,6 +74,8 @@ def test_ten_steps_are_the_papers():
     dual = np.zeros(len(X))
     dual[ours.support_] = ours.dual_coef_[0]
     np.testing.assert_array_equal(dual, by_hand.coefficients)
+    assert not ours.result_.converged
+    assert "10 steps as prescribed" in ours.result_.message
 
 
 def test_many_classes_share_everything(monkeypatch):

@@ -139,13 +139,19 @@ def test_a_number_of_steps_is_the_papers_algorithm(seed, C, beta, steps, relaxat
     expected = transcription(matrix, y, C, beta, steps, relaxation)
     np.testing.assert_allclose(result.dual_variables, expected, atol=1e-10 * C)
     assert result.n_iter == steps
-    assert result.converged
 
 
-def test_a_number_of_steps_warns_of_nothing(recwarn):
+def test_a_number_of_steps_warns_of_nothing_and_claims_nothing(recwarn):
     result = solve_dual_admm(EXACT, Y, C=1.0, beta=100.0, **PAPER)
     assert len(recwarn) == 0
     assert result.kkt_residual > 1e-3  # on record
+    assert not result.converged
+    assert result.message == f"10 steps as prescribed: a relative gap of {result.relative_gap:.2e}"
+    path = solve_dual_admm(EXACT, Y, C=[1.0, 2.0], beta=100.0, **PAPER)
+    assert not path.converged
+    unbounded = solve_dual_admm(Matrix(K), Y, C=1.0, beta=100.0, **PAPER)
+    assert unbounded.message.startswith("10 steps as prescribed: a KKT residual of")
+    assert not solve_dual_admm(EXACT, Y, C=1.0).message
 
 
 def test_the_intercept_is_the_mean_over_margin_vectors_with_the_right_sign():
