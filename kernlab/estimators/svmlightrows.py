@@ -88,9 +88,10 @@ class SvmlightRows:
         found, fault, at = _parse(text, self.zero_based, values, indices, ends)
         if fault:
             raise ValueError(f"{self.path}, row {first + at + 1}: {FAULTS[fault]}")
-        if found != n_rows:
-            raise ValueError(f"{self.path} has changed since it was opened: open it again")
         used = int(ends[-1])
+        # SciPy would write a value beyond the columns to some place in memory.
+        if found != n_rows or indices[:used].max(initial=0) >= self.shape[1]:
+            raise ValueError(f"{self.path} has changed since it was opened: open it again")
         block = sp.csr_matrix((values[:used], indices[:used], ends), shape=(n_rows, self.shape[1]))
         return block.toarray() if self._dense else block
 

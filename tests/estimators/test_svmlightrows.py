@@ -131,6 +131,16 @@ def test_values_that_are_none_are_named_with_their_row(tmp_path, value):
         rows[1:3]
 
 
+@pytest.mark.parametrize("features", [2, 1000])  # dense blocks, sparse blocks
+def test_a_file_whose_columns_grow_after_it_was_opened(tmp_path, features):
+    path = written(tmp_path, f"1 1:1 0002:1\n-1 1:2 {features:04}:1\n")
+    rows = SvmlightRows(path)
+    path.write_bytes(f"1 1:1 {features + 1:04}:1\n-1 1:2 0002:1\n".encode())
+    for read in (lambda: rows[0:2], lambda: rows.take([0])):
+        with pytest.raises(ValueError, match="has changed since"):
+            read()
+
+
 def test_a_file_that_changes_or_is_not_there(tmp_path):
     path = written(tmp_path, "1 1:1\n1 1:2\n")
     rows = SvmlightRows(path)
