@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_figures import assert_drawn
 
 from kernlab.plots.fpc_axes import log_numbers, look, mean_band, ridge_below, say_percent
 from kernlab.plots.fpc_simulations import draw_noise, draw_parameter, draw_readings
@@ -78,8 +79,8 @@ def test_other_tables_draw_with_and_without_what_was_printed():
     table = pd.DataFrame(
         {"dataset": ["magic", "own"], "method": "FPC", "sparsity": [286, 10], "test_accuracy": 0.9}
     )
-    assert draw_sparsity(table).axes
-    assert draw_images(table.assign(dataset="dogs-vs-cats")).axes
+    assert_drawn(draw_sparsity(table))
+    assert_drawn(draw_images(table.assign(dataset="dogs-vs-cats")))
 
 
 def test_labelled_rows_stand_beside_generated_ones():

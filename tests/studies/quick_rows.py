@@ -1,6 +1,7 @@
 """What the studies' tests begin with: a few points measured, and their rows as a tidy table."""
 
 import pandas as pd
+from drawn_figures import assert_drawn
 
 from kernlab.plots import FIGURES
 from kernlab.studies import STUDIES, point_seed
@@ -34,5 +35,5 @@ def measured(name, keep=lambda point: True):
 def drawn(name, table):
     """Every figure of a study, drawn from the table; its key figures."""
     for spec in FIGURES[name]:
-        assert spec.draw(table).axes
+        assert_drawn(spec.draw(table))
     return STUDIES[name].key_figures(table)

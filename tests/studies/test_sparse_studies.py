@@ -7,6 +7,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_figures import assert_drawn
 from quick_rows import table_of
 from scipy.sparse import diags
 from scipy.sparse.linalg import spsolve_triangular
@@ -46,9 +47,7 @@ SHOWN = [name for name in STUDIES if name.startswith("sparse-") and name in FIGU
 def test_every_figure_is_drawn_and_every_key_figure_is_text(name):
     table = measured(name)
     for spec in FIGURES[name]:
-        figure = spec.draw(table)
-        assert figure.axes
-        figure.draw_without_rendering()
+        assert_drawn(spec.draw(table))
     figures = STUDIES[name].key_figures(table)
     assert figures
     assert all(isinstance(text, str) and text and "nan" not in text for text in figures.values())
