@@ -1,5 +1,6 @@
 """The sparse kernel machine: compact support, sparse Cholesky, LIBLINEAR (Abdellatif 2019)."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from kernlab.memory import memory_limit
 from kernlab.rowinput import validate_data
 from kernlab.solvers import get_solver
 
+LEAST_SEEN = 0.01
 SOLVERS_BY_PATH = {
     ("cholesky", "squared_hinge"): "liblinear-tron",
     ("cholesky", "hinge"): "liblinear-dcd",
@@ -131,7 +133,24 @@ class SparseCholeskySVC(KernelMachine):
         self._chosen_sigma = self.sigma
         if isinstance(self.sigma, str) and self.sigma == "cv":
             self._chosen_sigma = self._cross_validated(X, y, sample_weight)
-        return super().fit(X, y, sample_weight)
+        else:
+            self.__dict__.pop("sigma_table_", None)
+        super().fit(X, y, sample_weight)
+        self._warn_of_rows_that_see_nothing()
+        return self
+
+    def _warn_of_rows_that_see_nothing(self):
+        matrix = self.approximation_.matrix_
+        others = float(matrix.sum() - matrix.diagonal().sum()) / matrix.shape[0]
+        if others < LEAST_SEEN:
+            warnings.warn(
+                "the kernel matrix is all but the identity: what a row sees of all others together "
+                f"is {others:.0e} of what it sees of itself, so that hardly more than the "
+                "intercept decides new rows. Sparse kernels suit rows of few features: raise "
+                "sigma, lower sparsity, set a smaller l, or take LASN.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _cross_validated(self, X, y, sample_weight):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC, LinearSVC
@@ -291,7 +291,7 @@ def test_below_askeys_bound_both_paths_say_so():
         assert fitted.approximation_.smallest_eigenvalue_ > 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        machine(sigma=8.0, l="askey", solver="newton").fit(digits[:300], labels[:300])
+        machine(sigma=100.0, l="askey", solver="newton").fit(digits[:300], labels[:300])
 
 
 @PATHS
@@ -339,3 +339,20 @@ def test_svmguide1_as_in_figure_6(real_data, solver):
     fitted = SparseCholeskySVC(sigma=16.0, solver=solver).fit(data.X_train, data.y_train)
     assert fitted.sparsity_ == pytest.approx(0.84, abs=0.001)
     assert fitted.score(data.X_test, data.y_test) == pytest.approx(0.9615, abs=0.001)
+
+
+def test_a_matrix_that_is_all_but_the_identity_is_warned_about():
+    X, y = make_blobs(200, 30, centers=2, cluster_std=8.0, random_state=0)
+    with pytest.warns(UserWarning, match="all but the identity.*take LASN"):
+        SparseCholeskySVC(solver="newton").fit(X, y)
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        SparseCholeskySVC(sigma=0.3, solver="newton").fit(X, y)
+
+
+def test_another_fit_forgets_the_widths_that_were_compared():
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    machine = SparseCholeskySVC(sigma="cv", solver="newton", random_state=0).fit(X, y)
+    assert len(machine.sigma_table_)
+    assert not hasattr(machine.set_params(sigma=0.3).fit(X, y), "sigma_table_")
