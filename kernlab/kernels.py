@@ -47,6 +47,7 @@ __all__ = [
     "total_variance",
 ]
 
+OTHER_NAMES = {"poly": "polynomial", "gaussian": "rbf", "tanh": "sigmoid"}
 TILE_COLUMNS = 4096
 CACHE_BYTES = 2**21  # a tile of values that stays in the cache that the cores share
 
@@ -234,7 +235,10 @@ def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None,
     if callable(kernel):
         return Custom(kernel)
     if kernel not in KERNELS:
-        raise ValueError(f"kernel={kernel!r} is not callable nor one of {', '.join(KERNELS)}")
+        meant = OTHER_NAMES.get(kernel)
+        hint = f"; take {meant!r}" if meant else ""
+        names = ", ".join(KERNELS)
+        raise ValueError(f"kernel={kernel!r} is not callable nor one of {names}{hint}")
     if kernel == "linear":
         return Linear()
     if isinstance(gamma, str) and gamma in GAMMA_RULES and X is None:

@@ -32,7 +32,9 @@ class HSSSVC(KernelMachine):
     beta : of ADMM: a number, refused where K~ has an eigenvalue that is too low for it; "auto", the
         paper's 100, 1000 above 100,000 rows, 10,000 above 1,000,000, raised where K~ needs more; or
         "adaptive", the quickest way to convergence.
-    max_iter : steps of ADMM; exactly so many, as in the paper, where `tol` is None.
+    max_iter : steps of ADMM; exactly so many, as in the paper, where `tol` is None. Ten steps are
+        far from the optimum: no dual variable has come as far as a large C, so that all C from some
+        value on give the same machine. To choose a C, set `tol`.
     tol : the relative duality gap (with K~) to reach; takes a larger `max_iter`.
     rel_tol, abs_tol, max_rank : where the bases of clusters end (see `HSSKernel`).
     leaf_size, clustering, approximate_neighbors, mode, dtype : of the approximation, as well.

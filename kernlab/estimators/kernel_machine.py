@@ -2,6 +2,7 @@
 
 import inspect
 import time
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -123,6 +124,8 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
 
     def _make_pair(self):
         """The approximation, unfitted, and the solver, after checking that they go together."""
+        if not isinstance(self.C, Real):
+            raise ValueError(f"C must be a positive number, not {self.C!r}")
         solver = get_solver(self.solver)
         kind = get_approximation(self.approximation)
         if solver.needs not in kind.capabilities:

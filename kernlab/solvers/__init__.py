@@ -77,7 +77,7 @@ class SolverSpec:
             if value not in offered:
                 raise ValueError(
                     f"solver {self.name!r} offers {what}={' or '.join(map(repr, offered))}, "
-                    f"not {value!r}"
+                    f"not {value!r}: set {what}={offered[0]!r}"
                 )
 
 
