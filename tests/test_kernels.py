@@ -270,3 +270,8 @@ def test_equal_rows_have_no_variance(value):
     X = np.full((9001, 3), value)
     assert total_variance(X) == 0.0
     assert resolve_gamma("variance", X) == 1.0
+
+
+def test_other_libraries_names_are_told_ours():
+    with pytest.raises(ValueError, match=r"kernel='poly' is not .*; take 'polynomial'"):
+        make_kernel("poly", gamma=1.0)

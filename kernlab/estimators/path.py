@@ -11,10 +11,10 @@ from copy import copy
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.kernels import kernel_product
+from kernlab.rowinput import validate_data
 from kernlab.solvers import dual_admm_path, newton_path
 
 STARTS_FROM_DUAL = ("dcd", "sbm")
