@@ -133,6 +133,11 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
 
     def _refuse(self, K):
         smallest, largest = la.eigvalsh(K)[[0, -1]]
+        if smallest == largest == 0.0:
+            raise ValueError(
+                f"the {type(self.kernel_).__name__} kernel is zero on all landmarks, so that no "
+                "features can be made of it: are the rows all zero?"
+            )
         raise ValueError(
             f"the {type(self.kernel_).__name__} kernel matrix of the landmarks is not positive "
             f"semidefinite (eigenvalues from {smallest:.3g} to {largest:.3g}), so no features give "

@@ -178,10 +178,11 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
                 return MappedRows(*approximation.implicit_features(X))
             if solver.takes_blocks:
                 approximation.fit(X)
-                needed = X.shape[0] * approximation.rank_ * X.dtype.itemsize
+                dtype = np.dtype(getattr(approximation, "dtype", None) or X.dtype)
+                needed = X.shape[0] * approximation.rank_ * dtype.itemsize
                 if needed > memory_limit(self.max_memory) // 4:
                     transform, rank = approximation.transform, approximation.rank_
-                    return TransformedRows(X, transform, rank, X.dtype)
+                    return TransformedRows(X, transform, rank, dtype)
                 return approximation.transform(X)
             return approximation.fit_transform(X)
         approximation.fit(X)

@@ -269,3 +269,8 @@ def test_the_parts_can_be_had_alone():
     assert cholesky_map(-K, 1e-12) is None
     assert spectral_map(K - 2 * np.eye(20), 1e-12, replace=True) is None
     assert isinstance(spectral_map(K, 1e-12, replace=True)[1], SpectralMap)
+
+
+def test_a_kernel_that_is_zero_on_all_rows_is_named():
+    with pytest.raises(ValueError, match="zero on all landmarks"):
+        Nystrom("linear", n_landmarks=3).fit(np.zeros((20, 2)))

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import Nystrom
-from kernlab.estimators import LLSVM
+from kernlab.estimators import LLSVM, kernel_machine
 from kernlab.estimators.svmlightrows import SvmlightRows
 from kernlab.solvers import TransformedRows, certify_primal, solve_dcd
 
@@ -81,6 +81,16 @@ def test_features_that_do_not_fit_are_computed_in_blocks():
     tight = LLSVM(30, block_rows=100, random_state=0, max_memory="150kB")
     tight.fit(X, Y)
     np.testing.assert_allclose(tight.coef_, roomy.coef_, rtol=1e-9)
+
+
+def test_blocks_have_the_precision_that_is_asked_for(monkeypatch):
+    seen = []
+    transformed = kernel_machine.TransformedRows
+    monkeypatch.setattr(
+        kernel_machine, "TransformedRows", lambda *data: seen.append(data[-1]) or transformed(*data)
+    )
+    LLSVM(30, block_rows=100, dtype="float32", random_state=0, max_memory="100kB").fit(X, Y)
+    assert seen == [np.float32]
 
 
 def test_many_classes_and_weights():
