@@ -40,6 +40,7 @@ __all__ = [
     "askey_exponent",
     "gamma_from_divisor",
     "gamma_from_sigma",
+    "is_semidefinite",
     "kernel_blocks",
     "kernel_product",
     "make_kernel",
@@ -223,6 +224,13 @@ KERNELS = {
 def askey_exponent(n_features):
     """The smallest integer l for which the compact kernel is positive definite (Askey's rule)."""
     return n_features // 2 + 1
+
+
+def is_semidefinite(kernel):
+    """Whether the kernel is known to give semidefinite matrices on any rows; others may."""
+    if isinstance(kernel, Polynomial):
+        return kernel.coef0 >= 0 and float(kernel.degree).is_integer()
+    return isinstance(kernel, Linear | RBF | Laplacian)
 
 
 def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None, l=None, X=None):

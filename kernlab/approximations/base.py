@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernlab.kernels import kernel_product, make_kernel
+from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
 from kernlab.parallel import row_blocks
 from kernlab.rowinput import validate_data
 
@@ -67,6 +67,11 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = self._validated(X)
         points, weights = self.expansion(coefficients)
         return kernel_product(self.kernel_, X, points, weights, self.max_memory)
+
+    @property
+    def kernel_is_semidefinite(self):
+        """Whether the exact kernel matrix is known to be one of inner products."""
+        return is_semidefinite(self.kernel_)
 
     def is_definite(self, beta):
         """Whether K~ + beta I is positive definite: where K~ = F F^T, for every positive beta."""

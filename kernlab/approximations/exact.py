@@ -14,10 +14,8 @@ import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.approximations.base import Approximation
-from kernlab.kernels import RBF, Laplacian, Linear, kernel_product
+from kernlab.kernels import is_semidefinite, kernel_product
 from kernlab.memory import require_memory
-
-ALWAYS_SEMIDEFINITE = (Linear, RBF, Laplacian)
 
 
 class ExactKernel(Approximation):
@@ -64,13 +62,26 @@ class ExactKernel(Approximation):
         self.matrix_ = self.kernel_(self.X_)
         self.timings_["kernel"] = time.perf_counter() - began
         self._factor = PivotedCholesky(self.matrix_, self.rank_tol, type(self.kernel_).__name__)
-        self._shifted = None
+        self._shifted = self._semidefinite = None
 
     @property
     def nbytes(self):
         """Bytes held: the matrix, and those of its factors that were asked for."""
         shifted = self._shifted.nbytes if self._shifted is not None else 0
         return self.matrix_.nbytes + self._factor.nbytes + shifted
+
+    @property
+    def is_kernel_map(self):
+        """Whether K is a matrix of inner products: without that no dual point bounds anything."""
+        if self._semidefinite is None:
+            n = self.matrix_.shape[0]
+            largest = float(np.abs(self.matrix_.diagonal()).max())
+            self._semidefinite = self.is_definite(n * np.finfo(float).eps * max(largest, 1e-300))
+        return self._semidefinite
+
+    @property
+    def kernel_is_semidefinite(self):
+        return self.is_kernel_map
 
     # ------------------------------------------------------------------- features
     @property
@@ -113,7 +124,7 @@ class ExactKernel(Approximation):
 
     def is_definite(self, beta):
         """Whether K + beta I is positive definite."""
-        if isinstance(self.kernel_, ALWAYS_SEMIDEFINITE):
+        if is_semidefinite(self.kernel_):
             return beta > 0
         try:
             ShiftedExact(self.matrix_, beta)

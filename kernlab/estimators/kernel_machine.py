@@ -2,6 +2,7 @@
 
 import inspect
 import time
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -192,8 +193,13 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         """One result for each binary problem; together where the solver shares work among them."""
         arguments = self._solver_arguments(solver)
         if solver.all_at_once:
-            return solver.solve(data, np.column_stack(signs), sample_weight=weights, **arguments)
-        return [solver.solve(data, sign, sample_weight=weights, **arguments) for sign in signs]
+            results = solver.solve(data, np.column_stack(signs), sample_weight=weights, **arguments)
+        else:
+            results = [solver.solve(data, s, sample_weight=weights, **arguments) for s in signs]
+        if solver.needs == "operator" and not self.approximation_.is_kernel_map:
+            # It may have eigenvalues below zero that the solver has not come across: no bound.
+            return [replace(result, dual_objective=None) for result in results]
+        return results
 
     def _solver_arguments(self, solver):
         arguments = {"C": self.C, "loss": self.loss, "intercept": self.intercept}

@@ -76,7 +76,7 @@ def certified(approximation, problems, z, balanced, certificate):
         dual, scores = z, multiply(z * problems.labels)
         seen = _product(operator, z * problems.labels) if exact else scores
         intercepts = [margin_intercept(problems, j, z[:, j], seen[:, j]) for j in range(len(z.T))]
-    bounded = exact or approximation.is_kernel_map
+    bounded = approximation.kernel_is_semidefinite if exact else approximation.is_kernel_map
     return [
         _result(problems, j, dual[:, j], scores[:, j], b, proof.dual if bounded else None, z[:, j])
         for j, (b, proof) in enumerate(zip(intercepts, proofs, strict=True))

@@ -178,3 +178,17 @@ def test_a_fit_leaves_nothing_of_the_fit_before():
     np.testing.assert_array_equal(machine.decision_function(X), fresh.decision_function(X))
     machine.set_params(solver="dcd").fit(X, y)
     assert not hasattr(machine, "dual_coef_")
+
+
+@pytest.mark.parametrize("solver", ["newton-cg", "dual-admm"])
+def test_an_indefinite_kernel_has_no_bound(solver):
+    rows = np.random.default_rng(0).normal(size=(30, 5))
+    labels = np.where(rows[:, 0] > 0, 1, -1)
+    kernels = {"sigmoid": {"gamma": 0.1, "coef0": 0.5}, "rbf": {"gamma": 0.1}}
+    machines = {
+        name: KernelMachine("exact", solver, kernel=name, C=0.01, **params).fit(rows, labels)
+        for name, params in kernels.items()
+    }
+    assert np.linalg.eigvalsh(machines["sigmoid"].approximation_.matrix_)[0] < -1e-3
+    assert machines["sigmoid"].result_.relative_gap is None
+    assert machines["rbf"].result_.relative_gap < 1e-2
