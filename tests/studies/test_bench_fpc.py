@@ -45,7 +45,8 @@ def test_the_comparison_has_a_line_for_all_that_ran(table):
     assert abs(magic["ratio"]) < 1.0
     small = lines[lines["work"].str.contains("centres")]
     assert (small["asked"] == "").all(), "what is asked of millions is not asked of thousands"
-    assert (small["memory"] > 0).all()
+    # Growth is none where the process has held as much before.
+    assert (small["memory"] >= 0).all()
 
 
 def test_figures_of_a_whole_run_mean_what_they_say():
