@@ -140,8 +140,9 @@ class SparseCholeskySVC(KernelMachine):
         return self
 
     def _warn_of_rows_that_see_nothing(self):
-        matrix = self.approximation_.matrix_
-        others = float(matrix.sum() - matrix.diagonal().sum()) / matrix.shape[0]
+        kernel = self.approximation_
+        sums = kernel.operator() @ np.ones(kernel.rank_)
+        others = float(sums.mean()) - 1.0 - float(np.mean(kernel.shift))
         if others < LEAST_SEEN:
             warnings.warn(
                 "the kernel matrix is all but the identity: what a row sees of all others together "
