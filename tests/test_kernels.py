@@ -15,6 +15,7 @@ from kernlab.kernels import (
     askey_exponent,
     gamma_from_divisor,
     gamma_from_sigma,
+    is_semidefinite,
     kernel_blocks,
     kernel_product,
     make_kernel,
@@ -275,3 +276,19 @@ def test_equal_rows_have_no_variance(value):
 def test_other_libraries_names_are_told_ours():
     with pytest.raises(ValueError, match=r"kernel='poly' is not .*; take 'polynomial'"):
         make_kernel("poly", gamma=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "known"),
+    [
+        (make_kernel("linear"), True),
+        (make_kernel("laplacian", gamma=1.0), True),
+        (make_kernel("polynomial", gamma=1.0, degree=3, coef0=1.0), True),
+        (make_kernel("polynomial", gamma=1.0, degree=2, coef0=-1.0), False),
+        (make_kernel("sigmoid", gamma=1.0, coef0=1.0), False),
+    ],
+)
+def test_semidefinite_kernels_are_known_and_others_are_not_claimed(kernel, known):
+    assert is_semidefinite(kernel) == known
+    smallest = np.linalg.eigvalsh(kernel(rows(40, 2)))[0]
+    assert (smallest > -1e-9) == known

@@ -6,10 +6,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_y,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_y, check_is_fitted
 
 from kernlab.approximations.monomials import space_dimension
 from kernlab.approximations.polynomial import check_degree

@@ -10,13 +10,17 @@ from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import default_sparsity
 from kernlab.estimators.equal_rows import distinct_rows
 from kernlab.estimators.kernel_machine import KernelMachine
-from kernlab.estimators.sparse_sigma import best_sigma, cross_validate_sigma
+from kernlab.estimators.sparse_sigma import (
+    NearlyIdentityWarning,
+    best_sigma,
+    cross_validate_sigma,
+)
 from kernlab.kernels import gamma_from_sigma
 from kernlab.memory import memory_limit
 from kernlab.rowinput import validate_data
 from kernlab.solvers import get_solver
 
-LEAST_SEEN = 0.01
+LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
 SOLVERS_BY_PATH = {
     ("cholesky", "squared_hinge"): "liblinear-tron",
     ("cholesky", "hinge"): "liblinear-dcd",
@@ -149,7 +153,7 @@ class SparseCholeskySVC(KernelMachine):
                 f"is {others:.0e} of what it sees of itself, so that hardly more than the "
                 "intercept decides new rows. Sparse kernels suit rows of few features: raise "
                 "sigma, lower sparsity, set a smaller l, or take LASN.",
-                UserWarning,
+                NearlyIdentityWarning,
                 stacklevel=3,
             )
 

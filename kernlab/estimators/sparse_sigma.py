@@ -83,11 +83,17 @@ def _tried(machine, X, y, sigma, splits, sample_weight):
     }
 
 
+class NearlyIdentityWarning(UserWarning):
+    """A sparse kernel matrix whose rows hardly see each other."""
+
+
 def _score(machine, X, y, sigma, train, held_out, sample_weight):
     weights = [None, None]
     if sample_weight is not None:
         weights = [sample_weight[train], sample_weight[held_out]]
-    with warnings.catch_warnings():  # narrow widths are among the candidates, to be found wanting
-        warnings.filterwarnings("ignore", message="the kernel matrix is all but the identity")
+    with warnings.catch_warnings():
+        # Of the machine that is returned it is said; among candidates narrow widths are meant to be
+        # there, and their scores say what they are worth.
+        warnings.simplefilter("ignore", NearlyIdentityWarning)
         fitted = clone(machine).set_params(sigma=sigma).fit(X[train], y[train], weights[0])
     return fitted.score(X[held_out], y[held_out], weights[1])

@@ -12,6 +12,7 @@ from kernlab.report.scorecard import TIMES_LEFT_OUT, score_study
 # Units of what differs from machine to machine and from run to run.
 MACHINE_UNITS = frozenset(("s", "ms", "min", "h", "MB", "GB", "bytes"))
 _LEFT_OUT = "not compared"
+_ALONE = (_LEFT_OUT, "not run")
 _WHY_LEFT_OUT = "seconds and bytes are left out of the quick profile"
 _STYLES = {"reproduced": "#1a7f4b", "better": "#0062b0", "different": "#b3410f"}
 _GREY = "#767676"
@@ -65,8 +66,8 @@ def _row(cell, profile):
 
 def _parted(rows):
     """The rows that compare something, and the others by their reasons."""
-    alone = [row for row in rows if row.status in (_LEFT_OUT, "not run")]
-    compared = [row for row in rows if row not in alone]
+    compared = [row for row in rows if row.status not in _ALONE]
+    alone = [row for row in rows if row.status in _ALONE]
     places = gathered([row.reason for row in alone])
     return compared, {reason: [alone[i] for i in found] for reason, found in places.items()}
 

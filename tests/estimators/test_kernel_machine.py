@@ -192,3 +192,15 @@ def test_an_indefinite_kernel_has_no_bound(solver):
     assert np.linalg.eigvalsh(machines["sigmoid"].approximation_.matrix_)[0] < -1e-3
     assert machines["sigmoid"].result_.relative_gap is None
     assert machines["rbf"].result_.relative_gap < 1e-2
+
+
+def test_the_exact_certificate_asks_the_exact_kernel():
+    def gap(kernel, **params):
+        machine = KernelMachine(
+            "hss", "dual-admm", kernel=kernel, loss="hinge", random_state=0, **params,
+            solver_params={"certificate": "exact", "tol": None, "max_iter": 10, "beta": 100.0},
+        )  # fmt: skip
+        return machine.fit(X, Y).result_.relative_gap
+
+    assert gap("rbf", gamma=1.0) >= 0.0
+    assert gap("sigmoid", gamma=0.1, coef0=0.5) is None

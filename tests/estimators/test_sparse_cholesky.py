@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab import SparseCholeskySVC
 from kernlab.datasets import load_dataset
 from kernlab.datasets.generators import swiss_roll
-from kernlab.estimators.sparse_sigma import best_sigma, cross_validate_sigma
+from kernlab.estimators.sparse_sigma import NearlyIdentityWarning, best_sigma, cross_validate_sigma
 from kernlab.memory import MemoryLimitError
 from kernlab.solvers import certify_dual
 
@@ -343,7 +343,7 @@ def test_svmguide1_as_in_figure_6(real_data, solver):
 
 def test_a_matrix_that_is_all_but_the_identity_is_warned_about():
     X, y = make_blobs(200, 30, centers=2, cluster_std=8.0, random_state=0)
-    with pytest.warns(UserWarning, match="all but the identity.*take LASN"):
+    with pytest.warns(NearlyIdentityWarning, match="all but the identity.*take LASN"):
         SparseCholeskySVC(solver="newton").fit(X, y)
     X, y = make_moons(200, noise=0.1, random_state=0)
     with warnings.catch_warnings():
@@ -353,6 +353,8 @@ def test_a_matrix_that_is_all_but_the_identity_is_warned_about():
 
 def test_another_fit_forgets_the_widths_that_were_compared():
     X, y = make_moons(200, noise=0.1, random_state=0)
-    machine = SparseCholeskySVC(sigma="cv", solver="newton", random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NearlyIdentityWarning)  # candidates are not complained about
+        machine = SparseCholeskySVC(sigma="cv", solver="newton", random_state=0).fit(X, y)
     assert len(machine.sigma_table_)
     assert not hasattr(machine.set_params(sigma=0.3).fit(X, y), "sigma_table_")

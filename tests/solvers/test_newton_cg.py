@@ -299,6 +299,7 @@ def test_a_limit_that_is_reached_is_warned_about_with_the_figure(limit):
     assert result.objective < 100.0 * 250
 
 
+# Cut short on purpose, 25 times over: that it is warned about is tested above.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @INTERCEPTS
 @pytest.mark.parametrize("max_iter", [0, 1, 2, 3])
