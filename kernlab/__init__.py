@@ -17,7 +17,6 @@ _HOMES = {
     "KernelMachine": "kernlab.estimators",
     "SparseCholeskySVC": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
-    "published": "kernlab.published",
     "sweep": "kernlab.estimators",
 }
 
@@ -31,7 +30,6 @@ __all__ = [
     "SparseCholeskySVC",
     "__version__",
     "load_dataset",
-    "published",
     "sweep",
 ]
 

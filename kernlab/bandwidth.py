@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
-from kernlab.parallel import row_blocks
+from kernlab.runtime import row_blocks
 
 ROWS_PER_BLOCK = 4096
 GAMMA_RULES = ("scale", "variance", "median", "auto")

@@ -23,15 +23,14 @@ from kernlab.bandwidth import (
     resolve_gamma,
     total_variance,
 )
-from kernlab.memory import memory_limit
-from kernlab.parallel import for_each_block, row_blocks
-from kernlab.rowproducts import (
+from kernlab.rows.products import (
     RightRows,
     inner_products,
     prepare_right,
     result_type,
     squared_distances,
 )
+from kernlab.runtime import for_each_block, memory_limit, row_blocks
 
 __all__ = [
     "GAMMA_RULES",

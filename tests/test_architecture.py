@@ -1,6 +1,9 @@
-"""The walls of the house: which part may import which, and how large a room may be."""
+"""The walls of the house: the library does not know the workbench, and imports point one way."""
 
 import ast
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,94 +12,92 @@ import kernlab
 from kernlab import paths
 
 PACKAGE = Path(kernlab.__file__).parent
-FOUNDATION = {
-    "bandwidth",
-    "compiled",
-    "memory",
-    "parallel",
-    "paths",
-    "rowinput",
-    "rowproducts",
-    "watching",
-}
-MATHEMATICS = {"kernels", "wendland", "approximations", "solvers", "estimators", "baselines"}
-KNOWLEDGE = {"datasets", "published"}
-STUDIES = {"studies"}
-# Each part may import the foundation, itself, and what is listed here.
-ALLOWED = {
-    **{part: set() for part in FOUNDATION},
-    "kernels": set(),
-    "wendland": {"kernels"},
-    "solvers": set(),
-    "approximations": {"kernels", "wendland"},
-    "datasets": set(),
-    "published": set(),
-    "baselines": {"kernels", "wendland", "approximations", "solvers"},
-    "estimators": {"kernels", "wendland", "approximations", "solvers"},
-    "studies": MATHEMATICS | KNOWLEDGE,
-    "plots": MATHEMATICS | KNOWLEDGE | STUDIES,
-    "explorers": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots"},
-    "report": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots", "explorers"},
-    "doctor": KNOWLEDGE,
-    "cli": MATHEMATICS | KNOWLEDGE | STUDIES | {"plots", "report", "doctor", "explorers"},
-}
-LONGEST = 320
-SOURCES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+HEAVY = ("matplotlib", "IPython", "ipywidgets", "papermill", "jinja2", "requests")
 
 
-def part_of(path):
-    return path.parts[0].removesuffix(".py")
+def module_of(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_parts(source):
-    """The parts of kernlab that a file imports, wherever in the file it does."""
-    parts = set()
-    for node in ast.walk(ast.parse(source)):
-        modules = []
+MODULES = {module_of(path): path for path in SOURCES}
+
+
+def imports_of(path, everywhere=True):
+    """(module, name or None) of every import of kernlab; inside functions too if `everywhere`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if everywhere else tree.body:
         if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
+            yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide what is imported"
-            modules = [node.module]
-            if node.module == "kernlab":
-                modules = [f"kernlab.{alias.name}" for alias in node.names]
-        for module in modules:
-            names = module.split(".")
-            if names[0] == "kernlab" and len(names) > 1:
-                parts.add(names[1])
-    return parts - {"__version__"}
+            yield from ((node.module, alias.name) for alias in node.names)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_imports_point_one_way(path):
-    part = part_of(path)
-    if part == "__init__":
-        return
-    allowed = ALLOWED[part] | FOUNDATION | {part}
-    wrong = imported_parts((PACKAGE / path).read_text(encoding="utf-8")) - allowed
-    assert not wrong, f"{path} imports {', '.join(sorted(wrong))}"
+def modules_imported(path, everywhere=True):
+    """The modules of kernlab that a file imports, packages as far as the name says."""
+    for module, name in imports_of(path, everywhere):
+        if f"{module}.{name}" in MODULES:
+            yield f"{module}.{name}"
+        elif module in MODULES:
+            yield module
 
 
-def test_imports_are_seen_wherever_they_stand():
-    inside = "def f():\n    from kernlab.plots import x\n    import kernlab.cli\n"
-    source = inside + "from kernlab import paths"
-    assert imported_parts(source) == {"plots", "cli", "paths"}
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_the_library_does_not_know_the_workbench(path):
+    if not module_of(path).startswith("kernlab.lab"):
+        known = [m for m in modules_imported(path) if m.startswith("kernlab.lab")]
+        assert not known
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_no_file_outgrows_one_idea(path):
-    lines = (PACKAGE / path).read_text(encoding="utf-8").count("\n")
-    assert lines <= LONGEST, f"{path} has {lines} lines: split it"
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_no_private_name_of_another_module_is_imported(path):
+    private = [
+        f"{m}.{n}" for m, n in imports_of(path) if m.startswith("kernlab") and n and n[0] == "_"
+    ]
+    assert not [name for name in private if not name.endswith("__version__")]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
+def test_imports_have_no_cycle():
+    """Wherever in a file an import stands: one inside a function may hide a cycle."""
+    graph = {name: set(modules_imported(path)) - {name} for name, path in MODULES.items()}
+    while leaves := [name for name, needs in graph.items() if not needs & graph.keys()]:
+        for name in leaves:
+            del graph[name]
+    assert not graph, f"these modules import each other: {', '.join(sorted(graph))}"
+
+
+def test_no_family_of_files_stands_for_a_package():
+    """Three files of one folder that share the first word of their names are a package unmade."""
+    families = {}
+    for path in SOURCES:
+        first, _, rest = path.stem.partition("_")
+        if first and rest:
+            families.setdefault((path.parent, first), []).append(path.name)
+    assert not {k: v for k, v in families.items() if len(v) > 2}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_every_module_says_what_it_is_for(path):
-    assert ast.get_docstring(ast.parse((PACKAGE / path).read_text(encoding="utf-8")))
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", kernlab.__all__)
 def test_public_names_are_there(name):
     assert getattr(kernlab, name) is not None
+
+
+def test_importing_the_library_loads_nothing_of_the_workbench():
+    code = (
+        "import sys, json, kernlab; [getattr(kernlab, n) for n in kernlab.__all__];"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(printed.stdout))
+    assert not loaded & {*HEAVY, "kernlab.lab"}
 
 
 def test_the_top_level_holds_what_it_should():

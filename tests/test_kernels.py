@@ -22,7 +22,7 @@ from kernlab.kernels import (
     resolve_gamma,
     total_variance,
 )
-from kernlab.rowproducts import inner_products, prepare_right, squared_distances
+from kernlab.rows.products import inner_products, prepare_right, squared_distances
 
 
 def rows(n, p, seed=0, density=1.0):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernlab.memory import (
+from kernlab.runtime import (
     MemoryLimitError,
     format_bytes,
     memory_limit,

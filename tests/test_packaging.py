@@ -103,7 +103,7 @@ print(sorted(path.name for path in paths.notebooks_dir().glob("*.ipynb"))[0])
 @pytest.mark.installation
 def test_a_home_that_cannot_be_written_does_not_stop_a_study(installation, tmp_path):
     code = """
-from kernlab.studies import run_study
+from kernlab.lab.catalogue import run_study
 table = run_study("sparse-margin", "quick", progress=False)
 assert (table["status"] == "ok").all(), table["message"].unique()
 print(len(table))
@@ -124,7 +124,7 @@ def version(name):
         raise metadata.PackageNotFoundError(name)
     return real(name)
 metadata.version = version
-from kernlab.doctor import diagnose
+from kernlab.lab.doctor import diagnose
 text, ok = diagnose()
 print(text)
 sys.exit(not ok)

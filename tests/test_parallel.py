@@ -10,7 +10,7 @@ import scipy.linalg as la
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernlab import parallel
-from kernlab.parallel import (
+from kernlab.runtime import (
     ONE_THREAD_SIZE,
     blas_threads_for,
     computed_ahead,

@@ -5,10 +5,10 @@ import os
 
 import pytest
 
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.papers.figures import FIGURES
+from kernlab.lab.report.notebook_files import notebook_paths
 from kernlab.paths import output_dir
-from kernlab.plots import FIGURES
-from kernlab.report.notebook_files import notebook_paths
-from kernlab.studies import STUDIES
 
 PROFILE = "quick"
 FOLDER = output_dir(PROFILE)

@@ -6,8 +6,8 @@ import scipy.linalg as la
 from scipy.integrate import quad
 from sklearn.metrics.pairwise import euclidean_distances
 
+from kernlab.approximations.compact.wendland import Wendland, wendland_polynomial
 from kernlab.kernels import Compact
-from kernlab.wendland import Wendland, wendland_polynomial
 
 SMOOTHNESS = pytest.mark.parametrize("smoothness", [0, 1, 2, 3])
 

@@ -5,7 +5,7 @@ from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.hss import HSSKernel
 from kernlab.approximations.nystrom import Nystrom
-from kernlab.approximations.polynomial import PolynomialMap
+from kernlab.approximations.polynomial.approximation import PolynomialMap
 from kernlab.approximations.reduced import ReducedMap, RootMap
 
 __all__ = [

@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
-from kernlab.parallel import row_blocks
-from kernlab.rowinput import validate_data
+from kernlab.rows.validation import validate_data
+from kernlab.runtime import row_blocks
 
 ROWS_PER_BLOCK = 4096
 

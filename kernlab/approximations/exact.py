@@ -15,7 +15,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.approximations.base import Approximation
 from kernlab.kernels import is_semidefinite, kernel_product
-from kernlab.memory import require_memory
+from kernlab.runtime import require_memory
 
 
 class ExactKernel(Approximation):

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.parallel import for_each_block, row_blocks
-from kernlab.rowproducts import inner_products, prepare_right
+from kernlab.rows.products import inner_products, prepare_right
+from kernlab.runtime import for_each_block, row_blocks
 
 DENSE_VALUES = 2**25  # matrices up to this size (128 MB in single precision) are filled in
 

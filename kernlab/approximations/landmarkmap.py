@@ -8,7 +8,7 @@ form the features.
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.parallel import blas_threads_for
+from kernlab.runtime import blas_threads_for
 
 
 class CholeskyMap:

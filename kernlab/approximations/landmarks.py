@@ -12,7 +12,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from kernlab.approximations.kmeans import kmeans_centres
-from kernlab.parallel import blas_threads_for, for_each_block, row_blocks
+from kernlab.runtime import blas_threads_for, for_each_block, row_blocks
 
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
 MAX_ROWS = 20_000

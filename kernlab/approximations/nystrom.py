@@ -28,8 +28,7 @@ from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.approximations.nystromerror import NystromErrors
 from kernlab.approximations.nystromsolves import NystromSolves
 from kernlab.kernels import RBF
-from kernlab.memory import require_memory
-from kernlab.parallel import for_each_block, on_single_blas_thread, row_blocks
+from kernlab.runtime import for_each_block, on_single_blas_thread, require_memory, row_blocks
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
 BLOCK_BYTES = 2**23  # kernel values that each thread holds at a time

@@ -12,7 +12,7 @@ import scipy.linalg as la
 from scipy.sparse.linalg import LinearOperator
 
 from kernlab.kernels import kernel_product
-from kernlab.parallel import row_blocks
+from kernlab.runtime import row_blocks
 
 ROWS_AT_ONCE = 8192
 

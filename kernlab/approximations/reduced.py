@@ -17,7 +17,7 @@ import scipy.linalg as la
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.landmarks import choose_landmarks
-from kernlab.memory import require_memory
+from kernlab.runtime import require_memory
 
 
 class ReducedMap(Approximation):

@@ -15,7 +15,7 @@ from kernlab import paths
 from kernlab.datasets.checksums import is_expected, wrong_checksum
 from kernlab.datasets.errors import DataError
 from kernlab.datasets.streams import text_digest
-from kernlab.watching import wants_progress
+from kernlab.runtime import wants_progress
 
 try:
     import fcntl

@@ -1,6 +1,6 @@
 """Progress bars: on standard error, for what takes more than two seconds, if anyone watches."""
 
-from kernlab.watching import bar_options
+from kernlab.runtime import bar_options
 
 
 def with_progress(items, title):

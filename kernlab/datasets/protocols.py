@@ -30,7 +30,7 @@ def protocol_table(table, *, seed=0, progress=True):
     Returns
     -------
     DataFrame
-        One row per set of the table. `row` is its label in `kernlab.published`, as are the
+        One row per set of the table. `row` is its label in `kernlab.lab.published`, as are the
         columns of counts, so that the two can be laid side by side. `total variance` is the mean
         squared distance of the training rows, unscaled, to their mean. status is "measured",
         "missing" or, where only the published test file is not at hand, "partly missing"; what is

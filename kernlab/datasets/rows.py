@@ -14,7 +14,7 @@ from kernlab.datasets.checksums import is_expected, wrong_checksum
 from kernlab.datasets.errors import DataError
 from kernlab.datasets.files import find, not_found
 from kernlab.datasets.formats import parse
-from kernlab.memory import require_memory
+from kernlab.runtime import require_memory
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from kernlab.datasets.errors import DataError
-from kernlab.memory import require_memory
+from kernlab.runtime import require_memory
 
 SCALINGS = ("none", "unit", "symmetric", "standard")
 

@@ -8,14 +8,13 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted
 
-from kernlab.approximations.monomials import space_dimension
-from kernlab.approximations.polynomial import check_degree
-from kernlab.approximations.rowsource import RowSource
+from kernlab.approximations.polynomial.approximation import check_degree
+from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.estimators.fpc_degree import PolynomialFits, TrainingRows, best, largest_degree
 from kernlab.estimators.kernel_machine import KernelMachine
-from kernlab.memory import require_memory
-from kernlab.parallel import row_blocks
-from kernlab.rowinput import validate_data
+from kernlab.rows.source import RowSource
+from kernlab.rows.validation import validate_data
+from kernlab.runtime import require_memory, row_blocks
 from kernlab.solvers import summarise
 
 ROWS_PER_BLOCK = 2**20

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils.validation import check_random_state
 
-from kernlab.approximations.monomials import space_dimension
-from kernlab.approximations.polynomial import PolynomialMap
-from kernlab.approximations.polynomialrows import ChebyshevRows
-from kernlab.solvers.hinge_admm import HingeProblem, gram_matrix, solve_hinge_problems
+from kernlab.approximations.polynomial.approximation import PolynomialMap
+from kernlab.approximations.polynomial.monomials import space_dimension
+from kernlab.approximations.polynomial.rows import ChebyshevRows
+from kernlab.solvers.hinge.admm import HingeProblem, gram_matrix, solve_hinge_problems
 
 
 def largest_degree(n_rows, n_features, at_most=10):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernlab.approximations import HSSKernel
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.kernels import gamma_from_sigma
-from kernlab.rowinput import validate_data
+from kernlab.rows.validation import validate_data
 from kernlab.solvers import get_solver
 
 PREDICTIONS = ("exact", "structure")

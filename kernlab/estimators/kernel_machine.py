@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import get_approximation
-from kernlab.memory import memory_limit
-from kernlab.rowinput import validate_data
+from kernlab.rows.validation import validate_data
+from kernlab.runtime import memory_limit
 from kernlab.solvers import MappedRows, TransformedRows, get_solver, summarise
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import Nystrom
 from kernlab.estimators.kernel_machine import KernelMachine
-from kernlab.rowinput import validate_data
+from kernlab.rows.validation import validate_data
 from kernlab.solvers import MappedRows, solve_newton
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from kernlab.approximations.landmarks import MAX_ROWS, resolve_n_landmarks
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.lasn import LandmarkParameters
-from kernlab.estimators.svmlightrows import SvmlightRows
-from kernlab.solvers.blockrows import TransformedRows
+from kernlab.rows.svmlight import SvmlightRows
+from kernlab.solvers.linear.blocks import TransformedRows
 
 
 class LLSVM(LandmarkParameters, KernelMachine):

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.kernels import kernel_product
-from kernlab.rowinput import validate_data
+from kernlab.rows.validation import validate_data
 from kernlab.solvers import dual_admm_path, newton_path
 
 STARTS_FROM_DUAL = ("dcd", "sbm")

@@ -8,7 +8,6 @@ from sklearn.utils.validation import _check_sample_weight
 
 from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import default_sparsity
-from kernlab.estimators.equal_rows import distinct_rows
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.sparse_sigma import (
     NearlyIdentityWarning,
@@ -16,8 +15,9 @@ from kernlab.estimators.sparse_sigma import (
     cross_validate_sigma,
 )
 from kernlab.kernels import gamma_from_sigma
-from kernlab.memory import memory_limit
-from kernlab.rowinput import validate_data
+from kernlab.rows.duplicates import distinct_rows
+from kernlab.rows.validation import validate_data
+from kernlab.runtime import memory_limit
 from kernlab.solvers import get_solver
 
 LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself

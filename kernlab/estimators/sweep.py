@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from tqdm.auto import tqdm
 
 from kernlab.estimators.path import fit_path, shared_scores, shares_its_approximation
-from kernlab.watching import bar_options
+from kernlab.runtime import bar_options
 
 FAILURES = (ValueError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
 FIGURES = (

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from kernlab.solvers.blockrows import TransformedRows
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
-from kernlab.solvers.coordinate import solve_dcd
-from kernlab.solvers.dual_admm import dual_admm_path, solve_dual_admm
-from kernlab.solvers.dual_admm_course import paper_beta
+from kernlab.solvers.dual_admm.course import paper_beta
+from kernlab.solvers.dual_admm.solve import dual_admm_path, solve_dual_admm
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
-from kernlab.solvers.hinge_admm import solve_hinge_admm
-from kernlab.solvers.liblinear import solve_liblinear
-from kernlab.solvers.newton import newton_path, solve_newton
-from kernlab.solvers.newton_cg import solve_newton_cg
+from kernlab.solvers.hinge.admm import solve_hinge_admm
+from kernlab.solvers.linear.blocks import TransformedRows
+from kernlab.solvers.linear.dcd import solve_dcd
+from kernlab.solvers.linear.liblinear import solve_liblinear
+from kernlab.solvers.linear.sbm import solve_sbm
+from kernlab.solvers.newton.features import newton_path, solve_newton
+from kernlab.solvers.newton.kernel import solve_newton_cg
 from kernlab.solvers.result import SolverResult, summarise
-from kernlab.solvers.sbm import solve_sbm
 
 __all__ = [
     "SOLVERS",

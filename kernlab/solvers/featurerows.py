@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.compiled import njit
-from kernlab.parallel import for_each_block, row_blocks, thread_count
+from kernlab.runtime import for_each_block, njit, row_blocks, thread_count
 from kernlab.solvers.rowaccess import add, dot, stored_rows
 
 VALUES_PER_THREAD = 2**18  # below this, starting a thread costs more than it brings

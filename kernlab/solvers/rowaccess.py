@@ -3,7 +3,7 @@
 import scipy.sparse as sp
 from numba.extending import overload
 
-from kernlab.compiled import REORDERED_SUMS, njit
+from kernlab.runtime import REORDERED_SUMS, njit
 
 
 def stored_rows(F):

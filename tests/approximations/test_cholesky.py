@@ -11,17 +11,21 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations.cholesky import (
+from kernlab.approximations.compact.cholesky import (
     Analysis,
     NotPositiveDefinite,
     available_backends,
     backends,
     factorise,
 )
-from kernlab.approximations.cholesky.symbolic import analyse_pattern
-from kernlab.approximations.cholesky.triangular import solve_lower, solve_lower_sparse, solve_upper
+from kernlab.approximations.compact.cholesky.symbolic import analyse_pattern
+from kernlab.approximations.compact.cholesky.triangular import (
+    solve_lower,
+    solve_lower_sparse,
+    solve_upper,
+)
 from kernlab.datasets.generators import arrowhead_matrix
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
 

@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
+from kernlab.approximations.compact.wendland import Wendland
 from kernlab.kernels import Compact, gamma_from_sigma
-from kernlab.memory import MemoryLimitError
-from kernlab.wendland import Wendland
+from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
 PLANE = RNG.random((300, 2))

@@ -22,8 +22,7 @@ from kernlab.approximations.compact.multiply import (
 )
 from kernlab.approximations.compact.plan import cost_of_products, costs_of_cells, find_search
 from kernlab.approximations.compact.products import ProductSearch
-from kernlab.memory import MemoryLimitError
-from kernlab.parallel import row_blocks
+from kernlab.runtime import MemoryLimitError, row_blocks
 
 RNG = np.random.default_rng(0)
 

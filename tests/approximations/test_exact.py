@@ -7,7 +7,7 @@ from scipy.sparse.linalg import cg
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.approximations import ExactKernel
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 5))

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernlab.approximations import get_approximation
 from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import make_kernel
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 3))

@@ -9,7 +9,7 @@ from kernlab.approximations.hss import neighbours
 from kernlab.approximations.hss.neighbours import from_near_leaves, from_projection_trees
 from kernlab.approximations.hss.tree import build_tree
 from kernlab.approximations.hss.twins import distinct_points
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(600, 4)).astype(np.float32)

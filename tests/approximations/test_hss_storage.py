@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from kernlab.approximations.compact.wendland import Wendland
 from kernlab.approximations.hss import HSSKernel, storage
 from kernlab.kernels import make_kernel
-from kernlab.wendland import Wendland
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))

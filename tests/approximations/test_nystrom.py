@@ -14,7 +14,7 @@ from kernlab.approximations import Nystrom
 from kernlab.approximations.landmarkmap import CholeskyMap, SpectralMap, cholesky_map, spectral_map
 from kernlab.approximations.nystrom import FACTORS
 from kernlab.kernels import RBF
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 
 X, Y = load_digits(return_X_y=True)
 X = X[:500] / 16.0

@@ -10,8 +10,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import PolynomialMap
-from kernlab.approximations.polynomialrows import integer_power
-from kernlab.memory import MemoryLimitError
+from kernlab.approximations.polynomial.rows import integer_power
+from kernlab.runtime import MemoryLimitError
 
 X = np.random.default_rng(0).standard_normal((80, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
 NEW = np.random.default_rng(1).standard_normal((30, 3)) * [1.0, 10.0, 0.1]

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab.approximations import ExactKernel, Nystrom, ReducedMap
 from kernlab.approximations.reduced import RootMap
 from kernlab.estimators import KernelMachine
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_newton
 
 X, Y = make_moons(120, noise=0.2, random_state=0)

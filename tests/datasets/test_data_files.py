@@ -237,8 +237,8 @@ def test_a_folder_that_cannot_be_written_is_enough(tiny, tmp_path, monkeypatch):
 
 
 def test_too_much_for_the_memory_is_refused_first(tiny, monkeypatch):
-    from kernlab.memory import MemoryLimitError
+    from kernlab.runtime import MemoryLimitError
 
-    monkeypatch.setattr("kernlab.memory.memory_limit", lambda _: 100)
+    monkeypatch.setattr("kernlab.runtime.memory_limit", lambda _: 100)
     with pytest.raises(MemoryLimitError, match="reading tiny needs 192 bytes"):
         load_dataset("tiny")

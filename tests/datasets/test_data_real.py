@@ -84,7 +84,7 @@ def test_the_tables_of_the_papers(at_hand, table):
     """Wherever the data are at hand, every printed count is met; LASN's gammas to a percent."""
     from test_data_registry import OTHER_FEATURES
 
-    from kernlab.published import published
+    from kernlab.lab.published import published
 
     measured = protocol_table(table, progress=False).set_index("row")
     columns = {"positive training rows": None, "positive test rows": None, **PRINTED[table]}

@@ -47,7 +47,7 @@ FILES = [
 
 
 def printed(table):
-    from kernlab.published import published
+    from kernlab.lab.published import published
 
     cells = published(table)
     return cells[cells["row"] != "setting"]

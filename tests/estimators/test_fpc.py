@@ -15,7 +15,7 @@ from kernlab import FPC, load_dataset
 from kernlab.approximations import PolynomialMap
 from kernlab.datasets.generators import fpc_toy
 from kernlab.estimators.fpc_degree import largest_degree
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_hinge_admm
 
 X, Y = fpc_toy(600, seed=0)
@@ -166,9 +166,9 @@ def test_arrays_maps_files_and_sparse_rows_give_one_machine(tmp_path):
 
 def test_blocks_and_threads_do_not_change_the_machine(monkeypatch):
     expected = FPC(4).fit(X, Y)
-    monkeypatch.setattr("kernlab.solvers.streamedrows.PASS_BYTES", 1)
-    monkeypatch.setattr("kernlab.solvers.streamedrows.GRAM_BYTES", 1)
-    monkeypatch.setattr("kernlab.solvers.streamedrows.VALUES_PER_THREAD", 100)
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.PASS_BYTES", 1)
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.GRAM_BYTES", 1)
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.VALUES_PER_THREAD", 100)
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")
     streamed = FPC(4).fit(X, Y)
     np.testing.assert_allclose(

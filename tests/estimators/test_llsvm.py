@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import Nystrom
 from kernlab.estimators import LLSVM, kernel_machine
-from kernlab.estimators.svmlightrows import SvmlightRows
+from kernlab.rows.svmlight import SvmlightRows
 from kernlab.solvers import TransformedRows, certify_primal, solve_dcd
 
 X, Y = make_moons(600, noise=0.2, random_state=0)

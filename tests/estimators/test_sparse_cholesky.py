@@ -15,7 +15,7 @@ from kernlab import SparseCholeskySVC
 from kernlab.datasets import load_dataset
 from kernlab.datasets.generators import swiss_roll
 from kernlab.estimators.sparse_sigma import NearlyIdentityWarning, best_sigma, cross_validate_sigma
-from kernlab.memory import MemoryLimitError
+from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import certify_dual
 
 X, Y = make_moons(400, noise=0.2, random_state=0)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from reference_qp import dual_optimum, dual_value
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.solvers import certify_dual, coordinate, solve_dcd
+from kernlab.solvers import certify_dual, solve_dcd
+from kernlab.solvers.linear import dcd as coordinate
 from kernlab.solvers.losses import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))

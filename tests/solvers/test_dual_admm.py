@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from kernlab.approximations import CompactKernel, ExactKernel, HSSKernel
 from kernlab.solvers import dual_admm_path, paper_beta, solve_dual_admm
-from kernlab.solvers.dual_admm_course import SAFETY
+from kernlab.solvers.dual_admm.course import SAFETY
 from kernlab.solvers.kernel_error import kernel_error
 
 X, CODES = make_moons(300, noise=0.25, random_state=0)

@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 from kernlab.solvers import solve_dcd, solve_hinge_admm
-from kernlab.solvers.hinge_admm import HingeProblem, solve_hinge_problems
-from kernlab.solvers.hinge_steps import LinearStep, MixedStep, prox
-from kernlab.solvers.interior_rows import _direction
-from kernlab.solvers.streamedrows import ArrayRows, SyrkSum, gram_matrix
+from kernlab.solvers.hinge.admm import HingeProblem, solve_hinge_problems
+from kernlab.solvers.hinge.interior_rows import _direction
+from kernlab.solvers.hinge.steps import LinearStep, MixedStep, prox
+from kernlab.solvers.linear.streamed import ArrayRows, SyrkSum, gram_matrix
 
 M = 120
 random = np.random.default_rng(0)
@@ -139,7 +139,7 @@ def test_a_step_without_squaring_keeps_what_a_gram_matrix_loses():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["dense", "columns", "single", "sparse", "constant"])
 def test_blocks_of_arrays_and_their_gram_matrix(kind, weighted, monkeypatch):
-    monkeypatch.setattr("kernlab.solvers.streamedrows.GRAM_BYTES", 8 * 33 * F.shape[1])
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.GRAM_BYTES", 8 * 33 * F.shape[1])
     given = {
         "dense": F,
         "columns": np.asfortranarray(F),
@@ -181,8 +181,8 @@ def test_iterates_are_those_of_the_equations(alpha, beta):
 
 def test_blocks_and_threads_give_the_dense_iterates(monkeypatch):
     book = admm_by_the_book(F, Y, 5)
-    monkeypatch.setattr("kernlab.solvers.streamedrows.PASS_BYTES", 1)  # the smallest blocks
-    monkeypatch.setattr("kernlab.solvers.streamedrows.VALUES_PER_THREAD", 100)
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.PASS_BYTES", 1)  # the smallest blocks
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.VALUES_PER_THREAD", 100)
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")
     result = solve_hinge_admm(F, Y, tol=0, max_iter=5)
     np.testing.assert_allclose(result.coefficients, book[-1][0], rtol=1e-8)

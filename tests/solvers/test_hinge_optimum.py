@@ -6,9 +6,9 @@ from scipy.optimize import linprog
 
 from kernlab.approximations import PolynomialMap
 from kernlab.solvers import solve_hinge_admm
-from kernlab.solvers.combined_rows import CombinedRows, nearly_dependent, orthonormal_mix
-from kernlab.solvers.hinge_admm import HingeProblem, solve_hinge_problems
-from kernlab.solvers.streamedrows import ArrayRows, gram_matrix
+from kernlab.solvers.hinge.admm import HingeProblem, solve_hinge_problems
+from kernlab.solvers.hinge.combined_rows import CombinedRows, nearly_dependent, orthonormal_mix
+from kernlab.solvers.linear.streamed import ArrayRows, gram_matrix
 
 M = 400
 
@@ -72,8 +72,8 @@ def test_weights_and_blocks_are_heeded_there(monkeypatch):
     twice = np.where(np.arange(M) % 3 == 0, 2.0, 1.0)
     repeated = np.repeat(np.arange(M), twice.astype(int))
     weighted = solve_hinge_admm(F, y, to_optimum=True, sample_weight=twice)
-    monkeypatch.setattr("kernlab.solvers.streamedrows.GRAM_BYTES", 1)
-    monkeypatch.setattr("kernlab.solvers.streamedrows.VALUES_PER_THREAD", 100)
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.GRAM_BYTES", 1)
+    monkeypatch.setattr("kernlab.solvers.linear.streamed.VALUES_PER_THREAD", 100)
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")
     whole = solve_hinge_admm(F[repeated], y[repeated], to_optimum=True)
     assert weighted.converged

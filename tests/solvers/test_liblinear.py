@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernlab.solvers import solve_dcd, solve_liblinear, solve_newton
-from kernlab.solvers.liblinear import at_a_time
+from kernlab.solvers.linear.liblinear import at_a_time
 
 PAIRS = [("dcd", "hinge"), ("dcd", "squared_hinge"), ("tron", "squared_hinge")]
 WAYS = pytest.mark.parametrize(("method", "loss"), PAIRS)

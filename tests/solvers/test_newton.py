@@ -12,12 +12,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernlab.solvers import certify_primal, newton, solve_newton
-from kernlab.solvers.activegram import ActiveGram
+from kernlab.solvers import certify_primal, solve_newton
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
-from kernlab.solvers.intervals import intervals_for
-from kernlab.solvers.newton import ETA, _Course
-from kernlab.solvers.newtonstep import Problem, best_step, newton_direction
+from kernlab.solvers.newton import features as newton
+from kernlab.solvers.newton.features import ETA, _Course
+from kernlab.solvers.newton.gram import ActiveGram
+from kernlab.solvers.newton.intervals import intervals_for
+from kernlab.solvers.newton.step import Problem, best_step, newton_direction
 
 INTERCEPTS = ("free", "penalised", "none")
 INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)

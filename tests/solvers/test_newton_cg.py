@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.solvers import certify_dual, solve_newton, solve_newton_cg
-from kernlab.solvers.coefficientsteps import (
+from kernlab.solvers.newton.coefficients import (
     Point,
     Problem,
     inner,

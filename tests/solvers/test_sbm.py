@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.solvers import TransformedRows, certify_primal, solve_dcd, solve_sbm
-from kernlab.solvers.blockrows import feature_blocks
+from kernlab.solvers.linear.blocks import feature_blocks
 from kernlab.solvers.losses import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))

@@ -12,8 +12,8 @@ import warnings
 import numpy as np
 
 from kernlab.approximations.base import Approximation
-from kernlab.approximations.cholesky import FACTOR_BYTES, NotPositiveDefinite
 from kernlab.approximations.compact.bandwidth import settle_bandwidths
+from kernlab.approximations.compact.cholesky import FACTOR_BYTES, NotPositiveDefinite
 from kernlab.approximations.compact.factors import Factors
 from kernlab.approximations.compact.multiply import SparseOperator, SparseProduct
 from kernlab.approximations.compact.near import NearKernel
@@ -26,7 +26,7 @@ from kernlab.approximations.compact.profile import (
 )
 from kernlab.approximations.compact.sampling import predict_entries
 from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
-from kernlab.parallel import single_blas_thread
+from kernlab.runtime import single_blas_thread
 
 FEATURE_BYTES = 40  # an entry of L and of F, and the copy of F that LIBLINEAR makes
 

@@ -9,9 +9,14 @@ the matrix is its upper half.
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.compiled import njit
-from kernlab.memory import memory_limit, require_memory
-from kernlab.parallel import for_each_block, row_blocks, thread_count
+from kernlab.runtime import (
+    for_each_block,
+    memory_limit,
+    njit,
+    require_memory,
+    row_blocks,
+    thread_count,
+)
 
 ROWS_PER_BLOCK = 1024
 ENTRY_BYTES = 12  # a value and a column; 16 where columns or their number need 64 bits

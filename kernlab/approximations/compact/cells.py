@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernlab.approximations.compact.hits import Hits, settle
-from kernlab.compiled import REORDERED_SUMS, njit
+from kernlab.runtime import REORDERED_SUMS, njit
 
 PLAIN_FEATURES = 3  # up to here the features themselves are the axes
 N_FRONT = 8  # principal directions that screen

@@ -2,7 +2,7 @@
 
 import scipy.sparse as sp
 
-from kernlab.approximations.cholesky import FACTOR_BYTES, Analysis, factorise
+from kernlab.approximations.compact.cholesky import FACTOR_BYTES, Analysis, factorise
 
 
 class Factors:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.compiled import REORDERED_SUMS, njit
+from kernlab.runtime import REORDERED_SUMS, njit
 
 CHUNK = 16  # features between two looks at whether a pair is too far already
 

@@ -10,8 +10,7 @@ import itertools
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from kernlab.compiled import REORDERED_SUMS, njit
-from kernlab.parallel import for_each_block, thread_count
+from kernlab.runtime import REORDERED_SUMS, for_each_block, njit, thread_count
 
 SMALL = 5_000_000  # multiplications below which starting threads costs more than it saves
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kernlab.approximations.compact.assembly import assemble
 from kernlab.approximations.compact.multiply import multiply, unsigned
-from kernlab.parallel import for_each_block, row_blocks
+from kernlab.runtime import for_each_block, row_blocks
 
 NEW_ROWS = 1024  # in a block
 

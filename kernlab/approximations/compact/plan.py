@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from kernlab.approximations.compact.cells import CellGrid, Front
 from kernlab.approximations.compact.products import ProductSearch
-from kernlab.memory import memory_limit
-from kernlab.rowproducts import BLAS, SPARSE_SPARSE
+from kernlab.rows.products import BLAS, SPARSE_SPARSE
+from kernlab.runtime import memory_limit
 
 SEARCHES = ("auto", "cells", "products")
 MAX_CELL_AXES = 4

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from kernlab.approximations.compact.hits import Hits, settle
-from kernlab.compiled import njit
-from kernlab.rowproducts import prepare_right, squared_distances
+from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.runtime import njit
 
 BLOCK_BYTES = 2**23
 NO_ROW = -1  # the place of new rows among the fitted ones

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernlab.approximations.compact.wendland import Wendland, wendland_polynomial
 from kernlab.bandwidth import positive
-from kernlab.compiled import REORDERED_SUMS, njit
 from kernlab.kernels import Compact, askey_exponent
-from kernlab.wendland import Wendland, wendland_polynomial
+from kernlab.runtime import REORDERED_SUMS, njit
 
 SMOOTHNESS = {"wendland-c2": 1, "wendland-c4": 2, "wendland-c6": 3}
 TAPERS = ("askey", *SMOOTHNESS)

@@ -9,8 +9,8 @@ from kernlab.approximations.compact.assembly import (
     assembly_bytes,
     entry_bytes,
 )
-from kernlab.memory import require_memory
-from kernlab.rowproducts import prepare_right, squared_distances
+from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.runtime import require_memory
 
 SAMPLED_PAIRS = 2**20
 

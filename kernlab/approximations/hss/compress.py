@@ -13,9 +13,7 @@ from tqdm.auto import tqdm
 
 from kernlab.approximations.hss.interpolation import interpolate_rows
 from kernlab.approximations.hss.matrix import Basis, HSSMatrix
-from kernlab.memory import require_memory
-from kernlab.parallel import for_each_block
-from kernlab.watching import bar_options
+from kernlab.runtime import bar_options, for_each_block, require_memory
 
 LEAST_TEST = 64  # columns held out to test a basis on
 TEST_SLACK = 10.0  # how much more may be left on them than on the columns it was found from

@@ -21,8 +21,7 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.approximations.hss.matrix import sweep
-from kernlab.memory import require_memory
-from kernlab.parallel import for_each_block, single_blas_thread
+from kernlab.runtime import for_each_block, require_memory, single_blas_thread
 
 LARGE_ROOT = 1024  # rows from which the last Cholesky factor is worth several threads
 

@@ -11,7 +11,7 @@ from kernlab.approximations.hss.columns import NeighbourColumns, SampledColumns
 from kernlab.approximations.hss.neighbours import from_near_leaves
 from kernlab.approximations.hss.tree import build_tree, comparable_rows
 from kernlab.approximations.hss.twins import distinct_points
-from kernlab.memory import memory_limit
+from kernlab.runtime import memory_limit
 
 CANDIDATES_PER_NEIGHBOUR = 4
 LEAST_CANDIDATES = 2048

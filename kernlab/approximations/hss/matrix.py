@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from kernlab.approximations.hss.tree import ClusterTree
-from kernlab.parallel import for_each_block, single_blas_thread, thread_count
+from kernlab.runtime import for_each_block, single_blas_thread, thread_count
 
 SERIAL_POINTS = 4096  # fewer are not worth waking threads for
 

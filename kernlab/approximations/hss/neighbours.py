@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernlab.compiled import njit
-from kernlab.memory import require_memory
-from kernlab.parallel import for_each_block
-from kernlab.rowproducts import prepare_right, squared_distances
+from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.runtime import for_each_block, njit, require_memory
 
 RECALL_POINTS = 100
 GOOD_RECALL = 0.99

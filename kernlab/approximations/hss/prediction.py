@@ -12,8 +12,8 @@ all points.
 
 import numpy as np
 
-from kernlab.parallel import for_each_block, row_blocks
-from kernlab.rowproducts import prepare_right, squared_distances
+from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.runtime import for_each_block, row_blocks
 
 ROWS_AT_ONCE = 4096
 

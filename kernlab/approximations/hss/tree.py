@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernlab.approximations.hss.splits import SPLITS, cut
-from kernlab.parallel import for_each_block
+from kernlab.runtime import for_each_block
 
 SMALLEST_SHARE = 0.2  # of a node's points that each child gets in the fast mode
 

@@ -7,7 +7,7 @@ a basis needs to see.
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.compiled import njit
+from kernlab.runtime import njit
 
 
 def distinct_points(rows, group):

@@ -1,0 +1,1 @@
+"""The polynomial kernel at chosen centres as features (FPC)."""

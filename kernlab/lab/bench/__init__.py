@@ -1,0 +1,1 @@
+"""Benchmarks: kernlab beside its peers, in one process."""

@@ -1,0 +1,97 @@
+"""One point, measured: whatever happens comes back as a record, never as an exception."""
+
+import random
+import time
+import traceback
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from kernlab.lab.engine.base import NotRun, plain_scalar
+from kernlab.lab.engine.peak import peak_memory
+from kernlab.lab.engine.table import ENGINES_OWN
+from kernlab.lab.engine.threads import exactly
+from kernlab.runtime import MemoryLimitError
+
+OK, FAILED, NOT_RUN = "ok", "failed", "not run"
+STATUSES = (OK, FAILED, NOT_RUN)
+_MESSAGE_LENGTH = 400
+_UNINTERESTING = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning)
+
+
+def measure_point(measure, point, seed, threads):
+    """What a point's measurement gave: status, message, rows, seconds, memory.
+
+    A point that cannot be run as things are (its data is missing, it would pass the memory limit,
+    the study says so) is "not run"; any other exception makes it "failed". Warnings become the
+    message of a point that went well.
+    """
+    with exactly(threads), warnings.catch_warnings(record=True) as caught, peak_memory() as peak:
+        warnings.simplefilter("always")
+        _seed_global_generators(seed)
+        started = time.perf_counter()
+        record = _attempt(measure, point, seed)
+        record["seconds"] = time.perf_counter() - started
+    record["threads"] = threads
+    record["peak_bytes"] = peak.bytes_added
+    record["peak_note"] = peak.note
+    if record["status"] == OK:
+        record["message"] = _shorten("; ".join(_texts(caught)))
+    return record
+
+
+def failure(message, status=FAILED, **more):
+    """The record of a point without a measurement."""
+    return {"status": status, "message": _shorten(message), "rows": [{}], **more}
+
+
+def _attempt(measure, point, seed):
+    try:
+        return {"status": OK, "rows": _tidy(measure(point, seed), point)}
+    except (NotRun, MemoryLimitError) as error:
+        return failure(str(error), NOT_RUN)
+    except Exception as error:
+        if _is_missing_data(error):
+            return failure(str(error), NOT_RUN, missing_data=True)
+        text = f"{type(error).__name__}: {error}"
+        return failure(text, traceback=traceback.format_exc(limit=-20))
+
+
+def _is_missing_data(error):
+    from kernlab.datasets import DataNotFound
+
+    return isinstance(error, DataNotFound)
+
+
+def _tidy(measured, point):
+    """The measured columns as a list of rows of plain scalars."""
+    rows = [measured] if isinstance(measured, Mapping) else list(measured)
+    if not rows:
+        raise ValueError("measure returned no row")
+    tidy = []
+    for row in rows:
+        taken = ENGINES_OWN.intersection(row) | dict(point.params).keys() & row.keys()
+        if taken:
+            raise ValueError(
+                f"measure returned {', '.join(sorted(taken))}: the engine fills in such columns "
+                "and the point's parameters itself; call it otherwise"
+            )
+        tidy.append({str(name): plain_scalar(value, name) for name, value in row.items()})
+    return tidy
+
+
+def _seed_global_generators(seed):
+    """For code that draws from a global generator although it should not."""
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - the legacy generator is the one that is global
+
+
+def _texts(caught):
+    interesting = (w for w in caught if not issubclass(w.category, _UNINTERESTING))
+    return dict.fromkeys(str(warning.message) for warning in interesting)
+
+
+def _shorten(text):
+    text = " ".join(text.split())
+    return text if len(text) <= _MESSAGE_LENGTH else text[: _MESSAGE_LENGTH - 1] + "…"

@@ -1,0 +1,109 @@
+"""Rows on disk: appended one by one as they finish, so that a kill costs only what was under way.
+
+`<id>.rows.jsonl` holds one line per finished point and is only ever appended to. A line that a kill
+cut short is dropped when the file is next opened. A lock keeps a second process from appending to
+the same file.
+"""
+
+import fcntl
+import json
+import os
+import time
+
+from kernlab.lab.engine.base import StudyError
+from kernlab.paths import output_dir
+
+
+class NoResults(StudyError, FileNotFoundError):  # noqa: N818 - a state, not a mistake
+    """A study has no table yet; the text gives the command that makes it."""
+
+
+def tables_dir(profile_name, out=None):
+    """The folder of a profile's tables."""
+    return output_dir(profile_name, out) / "tables"
+
+
+class RowStore:
+    """The finished points of one study under one profile. Use it inside its `with` block."""
+
+    def __init__(self, study_id, folder, wait_seconds=0.0):
+        self.study_id = study_id
+        self.folder = folder
+        self.rows_path = folder / f"{study_id}.rows.jsonl"
+        self.table_path = folder / f"{study_id}.csv"
+        self.provenance_path = folder / f"{study_id}.provenance.json"
+        self._lock_path = folder / f".{study_id}.lock"
+        self._wait_seconds = wait_seconds
+
+    def __enter__(self):
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = self._lock_path.open("a+")
+        except OSError as error:
+            raise StudyError(
+                f"The results of {self.study_id} cannot be written to {self.folder} "
+                f"({error.strerror}). Name another folder with --out DIR or KERNLAB_OUT=DIR."
+            ) from error
+        try:
+            self._acquire()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._lock.close()  # which also gives the lock back, as the end of the process would
+
+    def _acquire(self):
+        give_up = time.monotonic() + self._wait_seconds
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= give_up:
+                    raise StudyError(self._busy()) from None
+                time.sleep(0.2)
+        self._lock.truncate(0)
+        self._lock.write(str(os.getpid()))
+        self._lock.flush()
+
+    def _busy(self):
+        self._lock.seek(0)
+        holder = self._lock.read().strip() or "unknown"
+        return (
+            f"Another process (number {holder}) is running {self.study_id} into {self.folder}. "
+            "Wait for it, or give this run a folder of its own with --out DIR."
+        )
+
+    def load(self):
+        """All records, in the order in which they finished."""
+        if not self.rows_path.exists():
+            return []
+        content = self.rows_path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            os.truncate(self.rows_path, len(whole))
+        return [record for line in whole.splitlines() if (record := _parse(line))]
+
+    def append(self, record):
+        """Add one record; when this returns it is on the disk."""
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+        with self.rows_path.open("ab") as file:
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def discard(self):
+        """Forget everything computed so far."""
+        for path in (self.rows_path, self.table_path, self.provenance_path):
+            path.unlink(missing_ok=True)
+
+
+def _parse(line):
+    """The record of a line, or None for a line that a fault of the disk has damaged."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "point" in record else None

@@ -1,0 +1,1 @@
+"""The papers: studies and figures of each, together."""

@@ -1,0 +1,1 @@
+"""Studies and figures that several papers share."""

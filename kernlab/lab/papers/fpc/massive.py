@@ -1,0 +1,224 @@
+"""FPC's Tables V to VII: SUSY, HIGGS, and images by their features.
+
+The real files are read where they are at hand. Otherwise a labelled part of each stands for the
+accuracy, and generated rows of the full size (profile "paper") for time and memory.
+"""
+
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from kernlab.datasets import load_dataset
+from kernlab.estimators import FPC
+from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row
+from kernlab.lab.papers.fpc.methods import measured_row
+
+TABLES = {
+    # id: full set, labelled part, features, degree, centres of the space and of the paper
+    "fpc-t5": ("susy", "susy-30000", 8, 5, (1287, 1652), 4_000_000, range(1500, 1701, 20)),
+    "fpc-t6": ("higgs", "higgs-7500", 28, 2, (435, 498), 10_000_000, range(300, 501, 20)),
+}
+SHARE = {"quick": 200, "standard": 10, "paper": 1}  # of the rows that are generated
+METHODS = {
+    "FPC": {},
+    "ridge": {"max_iter": 1},
+    "hinge optimum": {"basis": "chebyshev", "to_optimum": True, "tol": 1e-3},
+}
+
+
+def _grid(table, profile):
+    full, part, _, degree, centres, rows, candidates = TABLES[table]
+    generated = [
+        Point.make("generated", "FPC", "time and memory", rows=rows // SHARE[profile], centres=n)
+        for n in centres
+    ]
+    if profile == "quick":
+        return generated
+    labelled = [Point.make(part, method, "labelled part", degree=degree) for method in METHODS]
+    chosen = candidates if profile == "paper" else candidates[::5]
+    real = [Point.make(full, "FPC", "the real file", degree=degree, centres=n) for n in chosen]
+    return [*real, *labelled, *generated]
+
+
+def _measure(table, point, seed):
+    _, _, d, degree, _, _, _ = TABLES[table]
+    if point.dataset == "generated":
+        return _generated_row(point["rows"], d, degree, point["centres"], seed)
+    data = load_dataset(point.dataset, paper="fpc")
+    if point.variant == "the real file":
+        model = FPC(degree, n_centres=point["centres"])
+    else:
+        model = FPC("cv", validation=(data.X_valid, data.y_valid), **METHODS[point.method])
+    row = fitted_row(model, data)
+    return row | {"n_centres": model.n_centres_, "chosen_degree": model.degree_}
+
+
+def _generated_row(m, d, degree, n, seed):
+    """Five steps on generated rows, as in the paper; how good they are means nothing."""
+    X, y = generated_rows(m, d, seed)
+    FPC(degree).fit(X[:2000], y[:2000])  # compiled before the clock starts
+    began = time.perf_counter()
+    model = FPC(degree, n_centres=n, tol=0.0, max_iter=5).fit(X, y)
+    spent = time.perf_counter() - began
+    return {
+        "n_train": m,
+        "n_features": d,
+        "n_centres": n,
+        "chosen_degree": degree,
+        "fit_seconds": spent,
+        "approximate_seconds": model.timings_["approximate"],
+        "solve_seconds": model.timings_["solve"],
+        "data_bytes": X.nbytes + y.nbytes,
+        "n_iter": model.n_iter_,
+        "objective": model.result_.objective,
+        "train_accuracy": accuracy(model.predict(X[:100_000]), y[:100_000]),
+    }
+
+
+def generated_rows(m, d, seed):
+    """Rows in the unit cube whose labels follow a smooth curve, one in ten of them reversed."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((m, d))
+    height = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] - X[:, -1] ** 2
+    y = np.where((height > 0.5) != (rng.random(m) < 0.1), 1.0, -1.0)
+    return X, y
+
+
+def _key_figures(table):
+    figures = {}
+    for row in table.itertuples():
+        name = f"{row.dataset}, {row.method}, {row.n_centres:.0f} centres"
+        if row.dataset == "generated":
+            reached = f"training accuracy {100 * row.train_accuracy:.0f} %"
+            figures[f"{name}, {row.n_train:,} rows"] = reached
+        else:
+            figures[name] = f"test accuracy {100 * row.test_accuracy:.1f} %"
+    return figures
+
+
+def _measured(table_id, table):
+    """From the real file, by the validation rows; the time also from generated rows of its size."""
+    full, _, _, _, _, rows, _ = TABLES[table_id]
+    cells = []
+    real = table[table["dataset"] == full]
+    if len(real):
+        best = real.loc[real["cv_accuracy"].idxmax()]
+        cells += [
+            ("FPC", "accuracy", 100.0 * best["test_accuracy"]),
+            ("FPC", "training time", best["fit_seconds"]),
+            ("FPC", "degree", best["chosen_degree"]),
+            ("FPC", "centres", best["n_centres"]),
+        ]
+    else:
+        same_size = table[(table["dataset"] == "generated") & (table["n_train"] == rows)]
+        if len(same_size):
+            slowest = same_size.loc[same_size["n_centres"].idxmax()]
+            cells.append(("FPC", "training time", slowest["fit_seconds"]))
+    return pd.DataFrame(cells, columns=["row", "column", "value"])
+
+
+# ------------------------------------------------------------------------- Table VII
+IMAGE_CENTRES = range(300, 501, 20)
+PRINTED = {"SVM-RBF": "SVM-RBF", "SVM-Poly": "SVM-Poly", "RF": "RF", "FPC": "FPC"}
+
+
+def _image_grid(profile):
+    """Nothing without the feature file, which nobody but its owner can supply."""
+    if profile == "quick":
+        return []
+    budget = "paper" if profile == "paper" else "coarse"
+    repeats = 50 if profile == "paper" else 2
+    return [
+        Point.make("dogs-vs-cats", method, repeat=repeat, budget=budget)
+        for method in PRINTED
+        for repeat in range(repeats)
+    ]
+
+
+def _measure_images(point, seed):
+    data = load_dataset("dogs-vs-cats", paper="fpc", seed=point.repeat)
+    if point.method != "FPC":
+        return measured_row(point.method, data, point["budget"], seed)
+    scores = {}
+    for degree in (1, 2):
+        for n in IMAGE_CENTRES:
+            model = FPC(degree, n_centres=min(n, len(data.y_train)))
+            model.fit(data.X_train, data.y_train)
+            scores[degree, n] = accuracy(model.predict(data.X_valid), data.y_valid)
+    degree, n = max(scores, key=scores.get)
+    model = FPC(degree, n_centres=min(n, len(data.y_train)))
+    return fitted_row(model, data) | {"chosen_degree": degree, "sparsity": n}
+
+
+def _image_key_figures(table):
+    return {
+        method: f"{100 * rows['test_accuracy'].mean():.1f} %"
+        for method, rows in table.groupby("method", sort=False)
+    }
+
+
+def _image_measured(table):
+    cells = []
+    for method, rows in table.groupby("method", sort=False):
+        cells.append((method, "accuracy", 100.0 * rows["test_accuracy"].mean()))
+        cells.append((method, "training time", rows["fit_seconds"].mean()))
+        if method == "FPC":
+            cells.append(("FPC", "degree", rows["chosen_degree"].mean()))
+            cells.append(("FPC", "centres", rows["sparsity"].mean()))
+        if method == "RF":
+            cells.append(("RF", "trees", rows["sparsity"].mean()))
+    return pd.DataFrame(cells, columns=["row", "column", "value"])
+
+
+TOLERANCES = {
+    "accuracy": Tolerance(absolute=1.0, better="higher"),
+    "training time": Tolerance(relative=0.5, better="lower"),
+    "degree": Tolerance(),
+    "centres": Tolerance(relative=0.1),
+    "trees": Tolerance(relative=0.25),
+}
+
+
+def _massive(table, title, question):
+    return Study(
+        id=table,
+        paper="fpc",
+        title=title,
+        question=question,
+        grid=partial(_grid, table),
+        measure=partial(_measure, table),
+        timing=True,
+        key_figures=_key_figures,
+        measured=partial(_measured, table),
+        tolerances=TOLERANCES,
+    )
+
+
+STUDIES = (
+    _massive(
+        "fpc-t5",
+        "Table V: SUSY, 4 million rows",
+        "How accurate, fast and small is FPC on 4 million rows of 8 features?",
+    ),
+    _massive(
+        "fpc-t6",
+        "Table VI: HIGGS, 10 million rows",
+        "How accurate, fast and small is FPC on 10 million rows of 28 features?",
+    ),
+    Study(
+        id="fpc-t7",
+        paper="fpc",
+        title="Table VII: Dogs vs. Cats by 1024 features",
+        question="How does FPC do on images that a deep network has turned into features?",
+        grid=_image_grid,
+        measure=_measure_images,
+        timing=True,
+        key_figures=_image_key_figures,
+        measured=_image_measured,
+        tolerances=TOLERANCES,
+        needs=("dogs-vs-cats",),
+    ),
+)

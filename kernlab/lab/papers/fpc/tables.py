@@ -1,0 +1,176 @@
+"""FPC's Tables II to IV: accuracy, training and test time and sparsity on nine sets of UCI.
+
+Over 20 repeats FPC's mean accuracy is within 0.3 points of Table II on all eight sets at hand. A
+single repeat is not: on breast cancer one of its 171 test rows is 0.6 points, and repeats spread
+over 1.35. On seismic they spread over 0.1 where the table says 0.84: the parts here hold each class
+in its share of the whole, which on a set with 6.6 % of positives is most of the chance. The first
+step alone, ridge regression, is as accurate to 0.03 points (erratum 31).
+
+The training time printed for FPC is that of all degrees tried; the one here that of the degree
+chosen.
+"""
+
+from functools import partial
+from math import nan
+
+from kernlab.datasets import load_dataset
+from kernlab.datasets.files import comes_with_kernlab
+from kernlab.datasets.registry import get_entry, protocol_rows
+from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.lab.papers.common.cells import ENOUGH_REPEATS, as_cells, spread_cell
+from kernlab.lab.papers.fpc.methods import OURS, PAPERS, measured_row
+
+MACHINES = ("SVM-RBF", "SVM-Poly")
+GRID_SIZES = {"SVM-RBF": 11 * 11, "SVM-Poly": 10 * 11 * 11}  # of the paper: C, width and degree
+# Repeats: of what is fast, and of support vector machines; and the budget of tuning.
+EXTENT = {"quick": (2, 1, "small"), "standard": (20, 2, "coarse"), "paper": (50, 50, "paper")}
+TIMED = {"quick": (1, 1, "small"), "standard": (3, 1, "coarse"), "paper": (50, 50, "paper")}
+SECONDS_PER_SQUARED_ROW = {"SVM-RBF": 5e-8, "SVM-Poly": 3e-7}
+
+
+def _grid(extent, methods, profile):
+    repeats, machine_repeats, budget = extent[profile]
+    names = [name for name, _ in protocol_rows("fpc-t1")[1]]
+    if profile == "quick":
+        names = [name for name in names if comes_with_kernlab(get_entry(name))]
+    return [
+        Point.make(name, method, repeat=repeat, budget=budget)
+        for name in names
+        for method in methods
+        for repeat in range(machine_repeats if method in MACHINES else repeats)
+        # A support vector machine on MAGIC takes longer than all else of the quick profile.
+        if not (profile == "quick" and method in MACHINES and name == "magic")
+    ]
+
+
+def _measure(point, seed):
+    data = load_dataset(point.dataset, paper="fpc", seed=point.repeat)
+    return measured_row(point.method, data, point["budget"], seed)
+
+
+def _predict_seconds(point):
+    """What a support vector machine will take on all training rows, from their number."""
+    if point.method not in MACHINES:
+        return None
+    rows = {file.rows for copy in get_entry(point.dataset).copies[:1] for file in copy.train}
+    known = [n for n in rows if n]
+    return SECONDS_PER_SQUARED_ROW[point.method] * (0.5 * sum(known)) ** 2 if known else None
+
+
+def _accuracy_key_figures(table):
+    return {
+        f"{name}, {method}": f"{100 * rows['test_accuracy'].mean():.1f} %"
+        for (name, method), rows in table.groupby(["dataset", "method"], sort=False)
+    }
+
+
+def _size_key_figures(table):
+    rows = table[table["method"].isin(["FPC"])]
+    return {
+        f"{name}, centres": f"{part['sparsity'].mean():.1f}"
+        for name, part in rows.groupby("dataset", sort=False)
+    }
+
+
+def _cells(columns, table):
+    """Means over repeats under the printed labels; accuracies in percent.
+
+    Figures that depend on many splits, or on the paper's grid of parameters, are left out with
+    the reason where there were few.
+    """
+    cells = []
+    for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
+        if method not in PAPERS:
+            continue
+        for printed, (column, scale, statistic) in columns.items():
+            cell = (name, f"{method} {printed}")
+            reason = _not_comparable(method, printed, rows)
+            if reason:
+                cells.append((*cell, nan, reason))
+            elif statistic == "std":
+                cells.append(spread_cell(*cell, scale * rows[column]))
+            else:
+                cells.append((*cell, scale * rows[column].mean()))
+    return as_cells(cells)
+
+
+def _not_comparable(method, printed, rows):
+    """Why a figure is not set beside the paper's, or "".
+
+    Support vector machines and forests are tuned on grids; FPC's degree is found as in the paper,
+    but its mean number of centres jumps with the degree of each split.
+    """
+    if printed == "training time" and method in MACHINES:
+        return (
+            "not like with like: ours is one fit at the parameters chosen, the printed seconds "
+            f"seem to hold the search over {GRID_SIZES[method]:,} settings"
+        )
+    if rows["budget"].iloc[0] == "small" and method != "FPC":
+        return "the quick profile tunes on few rows and a coarse grid; standard tunes on more"
+    if printed == "sparsity" and len(rows) < ENOUGH_REPEATS:
+        return f"a mean over {len(rows)} of the paper's 50 splits says little of this"
+    return ""
+
+
+def _tolerances(**by_column):
+    return {
+        f"{method} {column.replace('_', ' ')}": tolerance
+        for method in PAPERS
+        for column, tolerance in by_column.items()
+    }
+
+
+SECONDS = Tolerance(relative=0.5, better="lower")
+
+STUDIES = (
+    Study(
+        id="fpc-t2",
+        paper="fpc",
+        title="Table II: test accuracy",
+        question="How accurate is FPC beside two support vector machines and random forests?",
+        grid=partial(_grid, EXTENT, (*PAPERS, *OURS)),
+        measure=_measure,
+        predict_seconds=_predict_seconds,
+        key_figures=_accuracy_key_figures,
+        measured=partial(
+            _cells,
+            {
+                "accuracy": ("test_accuracy", 100.0, "mean"),
+                "accuracy sd": ("test_accuracy", 100.0, "std"),
+            },
+        ),
+        tolerances=_tolerances(
+            accuracy=Tolerance(absolute=1.0, better="higher"),
+            accuracy_sd=Tolerance(absolute=0.5),
+        ),
+    ),
+    Study(
+        id="fpc-t3",
+        paper="fpc",
+        title="Table III: training time",
+        question="How long do the four methods train, at the parameters chosen?",
+        grid=partial(_grid, TIMED, (*PAPERS, *OURS)),
+        measure=_measure,
+        timing=True,
+        predict_seconds=_predict_seconds,
+        key_figures=_size_key_figures,
+        measured=partial(_cells, {"training time": ("fit_seconds", 1.0, "mean")}),
+        tolerances=_tolerances(training_time=SECONDS),
+    ),
+    Study(
+        id="fpc-t4",
+        paper="fpc",
+        title="Table IV: test time and sparsity",
+        question="How long does predicting take, and on how many terms does it depend?",
+        grid=partial(_grid, TIMED, PAPERS),
+        measure=_measure,
+        timing=True,
+        predict_seconds=_predict_seconds,
+        key_figures=_size_key_figures,
+        measured=partial(
+            _cells,
+            {"test time": ("predict_seconds", 1.0, "mean"), "sparsity": ("sparsity", 1.0, "mean")},
+        ),
+        tolerances=_tolerances(test_time=SECONDS, sparsity=Tolerance(relative=0.25)),
+    ),
+)

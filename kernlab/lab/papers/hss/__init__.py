@@ -1,0 +1,1 @@
+"""Studies and figures of the ADMM-HSS paper (Cipolla and Gondzio 2021)."""

@@ -1,0 +1,1 @@
+"""Studies and figures of the sparse Cholesky thesis (Abdellatif 2019)."""

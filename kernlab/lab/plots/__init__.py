@@ -1,0 +1,1 @@
+"""The house style, and what figures are made of."""

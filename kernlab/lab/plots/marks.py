@@ -1,0 +1,237 @@
+"""What kernlab's figures are made of: medians with bands, heatmaps, slope guides, spy plots."""
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, NullFormatter
+from scipy import sparse
+
+from kernlab.lab.plots.style import QUIET, dataset_marker, method_colour
+
+BAND = (0.2, 0.8)
+"""The quantiles between which repeats are shaded, as benchopt does it."""
+
+_SPY_PIXELS = 480
+
+
+def band(ax, table, x, y, *, label=None, colour=None, marker=None, **line):
+    """Median of y over the repeats at each x as a line, the 20 to 80 % range shaded behind it.
+
+    Rows where x or y is missing are left out; where nothing is left nothing is drawn.
+
+    Parameters
+    ----------
+    ax : Axes
+    table : DataFrame
+        Tidy: one row per repeat.
+    x, y : str
+        Columns.
+    label, colour, marker, **line
+        Of the line.
+
+    Returns
+    -------
+    Line2D or None
+    """
+    rows = table[[x, y]].dropna()
+    if rows.empty:
+        return None
+    groups = rows.groupby(x, sort=True)[y]
+    middle = groups.median()
+    low, high = groups.quantile(BAND[0]), groups.quantile(BAND[1])
+    (drawn,) = ax.plot(
+        middle.index, middle, label=label, color=colour, marker=marker, **_edge(marker), **line
+    )
+    if (high > low).any():
+        ax.fill_between(middle.index, low, high, color=drawn.get_color(), alpha=0.18, lw=0)
+    return drawn
+
+
+def bands(ax, table, x, y, *, by="method", colours=method_colour, marker=None, **line):
+    """One `band` per value of a column, each in its own colour and with its name as label.
+
+    With ``by="dataset"`` the lines carry the data sets' markers instead, in the colour cycle.
+    """
+    drawn = []
+    for name, rows in table.groupby(by, sort=False):
+        if by == "dataset":
+            look = {"marker": dataset_marker(name)}
+        else:
+            look = {"colour": colours(name), "marker": marker}
+        drawn.append(band(ax, rows, x, y, label=str(name), **look, **line))
+    return [one for one in drawn if one is not None]
+
+
+def slope_guide(ax, slope, *, label=None, anchor=None, span=0.35):
+    """A dashed line of a given slope on log-log axes: how data would run if they grew as x^slope.
+
+    Parameters
+    ----------
+    ax : Axes
+        Both scales logarithmic, data already drawn.
+    slope : float
+    label : str, optional
+        "slope 2" by default; "" for none.
+    anchor : (float, float), optional
+        A point in data coordinates that the guide starts from. By default the guide lies to the
+        right, just below all lines.
+    span : float
+        Length of the guide as a part of the x axis.
+
+    Returns
+    -------
+    Line2D
+    """
+    if ax.get_xscale() != "log" or ax.get_yscale() != "log":
+        raise ValueError(
+            f"slope_guide: a slope is a straight line on log-log axes only; this axes has "
+            f"x {ax.get_xscale()}, y {ax.get_yscale()}. Set both scales to 'log' first."
+        )
+    limits = ax.get_xlim(), ax.get_ylim()
+    (left, right), (bottom, top) = np.log10(limits[0]), np.log10(limits[1])
+    if anchor is None:
+        start = right - (span + 0.05) * (right - left)
+        height = _below_all_lines(ax, slope, start, right, gap=0.06 * (top - bottom))
+    else:
+        start, height = np.log10(anchor)
+    ends = np.array([start, start + span * (right - left)])
+    levels = height + slope * (ends - start)
+    (guide,) = ax.plot(10**ends, 10**levels, ls=(0, (4, 3)), lw=1.0, color=QUIET, label="_guide")
+    ax.annotate(
+        f"slope {slope:g}" if label is None else label,
+        xy=(10 ** ends.mean(), 10 ** levels.mean()),
+        xytext=(4, -4) if slope >= 0 else (-4, -4),
+        textcoords="offset points",
+        ha="left" if slope >= 0 else "right",
+        va="top",
+        fontsize=7.5,
+        color=QUIET,
+    )
+    ax.set_xlim(limits[0])
+    ax.set_ylim(min(limits[1][0], 0.7 * 10 ** levels.min()), limits[1][1])
+    return guide
+
+
+def heatmap(ax, table, x, y, value, *, label=None, best=None, cmap="viridis", **mesh):
+    """The median of a column over a grid of two others, every cell the same size, with its scale.
+
+    Parameters
+    ----------
+    ax : Axes
+    table : DataFrame
+        Tidy. Cells without a row stay light grey.
+    x, y, value : str
+        Columns.
+    label : str, optional
+        Of the colour bar; the column's name by default.
+    best : {"highest", "lowest"}, optional
+        Frames that cell.
+    cmap, **mesh
+        For ``Axes.pcolormesh``.
+
+    Returns
+    -------
+    QuadMesh
+    """
+    grid = table.pivot_table(index=y, columns=x, values=value, aggfunc="median")
+    grid = grid.sort_index().sort_index(axis=1)
+    cells = np.ma.masked_invalid(grid.to_numpy(dtype=float))
+    ax.set_facecolor("#f2f2f2")
+    ax.grid(False)
+    drawn = ax.pcolormesh(cells, cmap=cmap, edgecolors="white", linewidth=0.4, **mesh)
+    ax.set_xticks(np.arange(grid.shape[1]) + 0.5, _short(grid.columns))
+    ax.set_yticks(np.arange(grid.shape[0]) + 0.5, _short(grid.index))
+    ax.tick_params(length=0)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    if best and cells.count():
+        pick = cells.argmax() if best == "highest" else cells.argmin()
+        row, column = np.unravel_index(pick, cells.shape)
+        frame = {"fill": False, "clip_on": False, "zorder": 3}
+        ax.add_patch(_rectangle(column, row, ec="white", lw=3.2, **frame))
+        ax.add_patch(_rectangle(column, row, ec="#222222", lw=1.6, **frame))
+    bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02)
+    bar.set_label(value if label is None else label)
+    bar.outline.set_visible(False)
+    return drawn
+
+
+def spy(ax, matrix, *, title=None, colour="#0062B0"):
+    """Where a matrix has entries: one pixel per entry, or the share of a block where it is large.
+
+    The picture has a fixed size, however many entries there are; single entries of a large sparse
+    matrix remain visible. The number of entries stands below.
+    """
+    rows, columns = matrix.shape
+    where = sparse.find(matrix)[:2] if sparse.issparse(matrix) else np.nonzero(matrix)
+    count = len(where[0])
+    shape = min(rows, _SPY_PIXELS), min(columns, _SPY_PIXELS)
+    blocks = np.zeros(shape)
+    scaled = tuple(
+        (index.astype(np.int64) * size) // full
+        for index, size, full in zip(where, shape, (rows, columns), strict=True)
+    )
+    np.add.at(blocks, scaled, 1.0)
+    per_block = (rows / shape[0]) * (columns / shape[1])
+    shade = np.where(blocks > 0, 0.35 + 0.65 * np.sqrt(np.minimum(blocks / per_block, 1.0)), 0.0)
+    ax.imshow(
+        shade, cmap=_fade_to(colour), vmin=0, vmax=1, interpolation="nearest",
+        extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), aspect="equal",
+    )  # fmt: skip
+    ax.grid(False)
+    ax.spines[["top", "right"]].set_visible(True)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    share = count / max(rows * columns, 1)
+    ax.set_xlabel(f"{rows:,} × {columns:,}, {count:,} entries ({share:.2%})")
+    if title:
+        ax.set_title(title)
+
+
+def plain_log_ticks(axis):
+    """Label a log axis with 100, 1000, 20k instead of powers; for ranges that people say aloud."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _say(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _below_all_lines(ax, slope, start, right, gap):
+    """Height at `start` from which a line of this slope stays a gap below every drawn line."""
+    heights = []
+    for line in ax.get_lines():
+        x, y = (np.asarray(values, dtype=float).ravel() for values in line.get_data())
+        usable = (x > 0) & (y > 0) & np.isfinite(x) & np.isfinite(y)
+        x, y = np.log10(x[usable]), np.log10(y[usable])
+        if x.size == 0:
+            continue
+        order = np.argsort(x)
+        x, y = x[order], y[order]
+        inside = np.linspace(max(start, x[0]), min(right, x[-1]), 64)
+        if inside[0] <= inside[-1]:
+            heights.append(np.min(np.interp(inside, x, y) - slope * (inside - start)))
+    if not heights:
+        bottom, top = np.log10(ax.get_ylim())
+        return 0.5 * (bottom + top)
+    return min(heights) - gap
+
+
+def _edge(marker):
+    return {} if marker is None else {"markeredgecolor": "white"}
+
+
+def _rectangle(column, row, **look):
+    return Rectangle((column, row), 1, 1, **look)
+
+
+def _fade_to(colour):
+    return LinearSegmentedColormap.from_list("entries", ["#ffffff", colour])
+
+
+def _short(values):
+    return [f"{value:.3g}" if isinstance(value, float) else str(value) for value in values]
+
+
+def _say(value):
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if suffix == 'k' else size):g}{suffix}"
+    return f"{value:g}"

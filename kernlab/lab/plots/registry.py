@@ -1,0 +1,150 @@
+"""A figure's contract: drawn from a tidy table alone, with a caption that can be read alone."""
+
+import functools
+import io
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from kernlab.lab.engine.measuring import OK
+from kernlab.lab.plots.style import house_style, message_figure
+from kernlab.paths import output_dir
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """One figure of a study.
+
+    Parameters
+    ----------
+    study : str
+        Id of the study whose table it draws.
+    name : str
+        Together, ``<study>-<name>`` names the files.
+    caption : str
+        What is shown, on which axes, and what to see in it: for a reader who has only this.
+    draw : callable
+        DataFrame -> Figure. It is handed the finished rows only, in the house style; where none has
+        finished it is not called, and the figure says so.
+    """
+
+    study: str
+    name: str
+    caption: str
+    draw: Callable[[pd.DataFrame], Figure]
+
+    def __post_init__(self):
+        if not _SAFE_NAME.fullmatch(self.stem):
+            raise ValueError(
+                f"figure {self.stem!r}: study and name become a file name; "
+                "use letters, digits, '-', '_', '.' and '+'"
+            )
+        if not self.caption.strip():
+            raise ValueError(f"figure {self.stem!r} has no caption")
+        # The guard sits on draw itself: notebooks, explorers and the report all call that.
+        object.__setattr__(self, "draw", _on_finished_rows(self.draw))
+
+    @property
+    def stem(self):
+        return f"{self.study}-{self.name}"
+
+
+def by_study(specs):
+    """Specs as a dict from study id to its list of figures, in the order given; no stem twice."""
+    grouped, seen = {}, set()
+    for spec in specs:
+        if spec.stem in seen:
+            raise ValueError(f"two figures are called {spec.stem!r}")
+        seen.add(spec.stem)
+        grouped.setdefault(spec.study, []).append(spec)
+    return grouped
+
+
+def finished(table):
+    """The rows of a study's table that were measured."""
+    return table[table["status"] == OK] if "status" in table else table
+
+
+def draw_figures(specs, table, profile, out=None):
+    """Draw and save figures of one study, each with its caption in a JSON file beside it.
+
+    A figure that fails does not keep the others from being drawn; the failures are raised together
+    at the end.
+
+    Returns
+    -------
+    list of Path
+        The PNG files.
+    """
+    folder = output_dir(profile, out) / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn, failures = [], []
+    for spec in specs:
+        try:
+            png, _ = save(spec.draw(table), folder / spec.stem)
+        except Exception as error:
+            error.add_note(f"while drawing figure {spec.stem}")
+            failures.append(error)
+            continue
+        write_whole(folder / f"{spec.stem}.json", _description(spec, table, profile).encode())
+        drawn.append(png)
+    if failures:
+        raise ExceptionGroup(f"{len(failures)} of {len(specs)} figures failed", failures)
+    return drawn
+
+
+def save(figure, stem):
+    """Write ``<stem>.png`` and ``<stem>.svg``; the same figure gives the same bytes.
+
+    Returns
+    -------
+    (Path, Path)
+    """
+    stem = Path(stem)
+    files = []
+    with house_style():
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            picture = io.BytesIO()
+            figure.savefig(picture, format=suffix, metadata=metadata)
+            files.append(stem.with_name(f"{stem.name}.{suffix}"))
+            write_whole(files[-1], picture.getvalue())
+    return tuple(files)
+
+
+def write_whole(target, content):
+    """Write bytes to a file that readers find either as it was or complete, never half-written."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.replace(target)
+
+
+def _on_finished_rows(draw):
+    @functools.wraps(draw)
+    def guarded(table):
+        rows = finished(table)
+        if rows.empty:
+            return message_figure("no finished rows")
+        with house_style():
+            return draw(rows)
+
+    return guarded
+
+
+def _description(spec, table, profile):
+    described = {
+        "study": spec.study,
+        "name": spec.name,
+        "caption": spec.caption.strip(),
+        "profile": profile,
+        "rows": len(table),
+        "finished": len(finished(table)),
+    }
+    return json.dumps(described, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,167 @@
+"""What the cells of a notebook call: the story is in the notebook, the work is here.
+
+    from kernlab.lab.report import notebook as nb
+    nb.begin(PROFILE, "01_llsvm")
+    table = nb.run("llsvm-t3")
+    nb.show("llsvm-t3", "error-time", table)
+    nb.key_figures("llsvm-t3", table)
+    nb.compare("llsvm-t3", table)
+    nb.finish()
+
+All that is displayed under the quick profile is the same on every machine, so that the committed
+notebooks can be compared with what the code gives today: seconds and bytes are left out of it.
+"""
+
+import base64
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from IPython.display import Markdown, display
+
+from kernlab.lab.catalogue import STUDIES, StudyError, execute, get_profile, get_study, tables_dir
+from kernlab.lab.engine.registry import unknown
+from kernlab.lab.papers.figures import FIGURES, finished
+from kernlab.lab.plots.registry import draw_figures
+from kernlab.lab.report import comparison
+from kernlab.lab.report.notebook_files import (
+    FIGURE_KEY,
+    NOTEBOOK_VARIABLE,
+    NotebookError,
+    declared_figures,
+    declared_studies,
+    read_notebook,
+)
+from kernlab.paths import notebooks_dir, output_dir
+
+_WAIT_SECONDS = 900  # for another notebook that computes the same study just now
+
+
+@dataclass
+class _Session:
+    profile: str
+    name: str
+    studies: dict[str, list[str]] = field(default_factory=dict)  # id -> what failed
+    figures: list[str] = field(default_factory=list)
+
+
+_session = None
+
+
+def begin(profile, notebook):
+    """Open a notebook's run: which profile, and the notebook's own name."""
+    global _session
+    get_profile(profile)
+    _session = _Session(profile, notebook)
+
+
+def run(study_id, *, jobs=1):
+    """The table of a study; what of it is missing is computed first."""
+    session = _require_session()
+    study = get_study(study_id)
+    outcome = execute(study, session.profile, jobs=jobs, wait_seconds=_WAIT_SECONDS)
+    session.studies[study.id] = outcome.failed
+    if session.profile != "quick":
+        for note in outcome.notes:
+            display(Markdown(f"*{note}*"))
+    for text in outcome.failed[:1]:
+        print(f"{study.id}: {_count(outcome.failed, 'point')} failed, the first: {text}")
+    if outcome.not_run:
+        print(f"{study.id}: {_count(outcome.not_run, 'point')} not run; the table says why")
+    return outcome.table
+
+
+def show(study_id, figure, table):
+    """Draw a figure of a study, keep it as PNG and SVG, and display it under its caption."""
+    session = _require_session()
+    specs = {spec.name: spec for spec in FIGURES.get(get_study(study_id).id, ())}
+    if figure not in specs:
+        raise unknown(f"figure of {study_id}", figure, specs)
+    spec = specs[figure]
+    (png,) = draw_figures([spec], table, session.profile)
+    session.figures.append(spec.stem)
+    display(Markdown(spec.caption.strip()))
+    _display_png(png.read_bytes(), spec.stem)
+
+
+def key_figures(study_id, table):
+    """Print a study's key figures, rounded: the text that tells whether its numbers are right."""
+    study = get_study(study_id)
+    if study.key_figures is None:
+        raise StudyError(f"{study.id} has no key figures: give the study a function key_figures.")
+    rows = finished(table)
+    if rows.empty:
+        print(f"{study.id}: no finished rows")
+        return
+    lines = {str(label): str(text) for label, text in study.key_figures(rows).items()}
+    width = max(map(len, lines), default=0)
+    print("\n".join(f"{label:<{width}}  {text}".rstrip() for label, text in lines.items()))
+
+
+def compare(study_id, table):
+    """Display the published values beside ours, each with its status and the reason."""
+    session = _require_session()
+    shown = comparison.compare(get_study(study_id), table, session.profile)
+    display({"text/html": shown.html, "text/plain": shown.text}, raw=True)
+
+
+def finish():
+    """Check that all that the notebook declares was made, and say so in one line."""
+    session = _require_session()
+    studies, figures = _declared(session)
+    problems = [
+        *(f"study {name} was declared but not run" for name in studies - session.studies.keys()),
+        *(f"figure {name} was declared but not shown" for name in figures - set(session.figures)),
+        *_missing_files(session),
+        *(
+            f"{study}: {_count(failed, 'point')} failed, the first: {failed[0]}"
+            for study, failed in session.studies.items()
+            if failed
+        ),
+    ]
+    if problems:
+        raise NotebookError(f"{session.name} is not complete: " + "; ".join(sorted(problems)))
+    made = f"{_count(session.studies, 'study', 'studies')}, {_count(session.figures, 'figure')}"
+    print(f"{session.name}: {made}, profile {session.profile}: all there")
+
+
+def _require_session():
+    if _session is None:
+        raise NotebookError(
+            "The notebook has not begun: run its cells from the top; one of the first calls "
+            "begin(PROFILE, name)."
+        )
+    return _session
+
+
+def _display_png(png, name):
+    pixels = int.from_bytes(png[16:20])  # the width, from the file's header
+    display(
+        {"image/png": base64.b64encode(png).decode(), "text/plain": f"<Figure {name}>"},
+        raw=True,
+        # Shown at 100 dots per inch, so that a screen of high resolution has pixels to spare.
+        metadata={FIGURE_KEY: name, "image/png": {"width": round(pixels / 1.6)}},
+    )
+
+
+def _declared(session):
+    """The studies and figures that the notebook's own metadata declares, as sets."""
+    named = os.environ.get(NOTEBOOK_VARIABLE)
+    path = Path(named) if named else notebooks_dir() / f"{session.name}.ipynb"
+    if not path.is_file():
+        return set(), set()
+    nb = read_notebook(path)
+    return set(declared_studies(nb)), set(declared_figures(nb))
+
+
+def _missing_files(session):
+    figures = output_dir(session.profile) / "figures"
+    tables = tables_dir(session.profile)
+    wanted = [figures / f"{stem}.{kind}" for stem in session.figures for kind in ("png", "svg")]
+    wanted += [tables / f"{study}.csv" for study in session.studies if study in STUDIES]
+    return [f"{path.name} is missing" for path in wanted if not path.is_file()]
+
+
+def _count(things, singular, plural=None):
+    n = len(set(things))
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"

@@ -1,0 +1,82 @@
+"""The notebooks that come with kernlab: where they are, and what they say about themselves."""
+
+import ast
+from pathlib import Path
+
+import nbformat
+
+from kernlab.lab.engine.base import StudyError
+from kernlab.lab.engine.registry import unknown
+from kernlab.paths import notebooks_dir
+
+FIGURE_KEY = "kernlab_figure"  # in an output's metadata: which declared figure it shows
+NOTEBOOK_VARIABLE = "KERNLAB_NOTEBOOK"  # where a runner found the notebook that it executes
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class NotebookError(StudyError):
+    """A notebook is not as it should be, or did not run; the text says which, where and why."""
+
+
+def notebook_paths():
+    """All notebooks by name, in the order of their names."""
+    return {path.stem: path for path in sorted(notebooks_dir().glob("*.ipynb"))}
+
+
+def find_notebook(name):
+    """The file of a notebook given by its name or by a path."""
+    path = Path(name)
+    if path.suffix == ".ipynb" and path.is_file():
+        return path.resolve()
+    known = notebook_paths()
+    try:
+        return known[path.name.removesuffix(".ipynb")]
+    except KeyError:
+        raise unknown("notebook", str(name), known) from None
+
+
+def read_notebook(path):
+    """The notebook in the format of today; a damaged file is named."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except OSError:
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise NotebookError(
+            f"{Path(path).name} is not a notebook that can be read: {first}"
+        ) from None
+
+
+def tagged(nb, tag):
+    """The positions of the cells that carry a tag."""
+    return [i for i, cell in enumerate(nb.cells) if tag in cell.metadata.get("tags", ())]
+
+
+def assigned_names(source):
+    """The names that a cell's top level assigns, in order; none if it is not Python."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    targets = (
+        node.targets if isinstance(node, ast.Assign) else [node.target]
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+    )
+    return [target.id for group in targets for target in group if isinstance(target, ast.Name)]
+
+
+def declared_studies(nb):
+    return list(nb.metadata.get("kernlab", {}).get("studies", ()))
+
+
+def declared_figures(nb):
+    return list(nb.metadata.get("kernlab", {}).get("figures", ()))
+
+
+def shown_figures(nb):
+    """The names of the figures that the notebook's outputs show."""
+    outputs = (output for cell in nb.cells for output in cell.get("outputs", ()))
+    names = (output.get("metadata", {}).get(FIGURE_KEY) for output in outputs)
+    return list(dict.fromkeys(name for name in names if name))

@@ -1,0 +1,142 @@
+"""What a run has left in its folder: tables, provenance, figures, executed notebooks.
+
+Everything may be missing or damaged; what cannot be read is reported and not fatal, since a report
+is wanted most after a run that went wrong.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from kernlab.lab.engine.store import tables_dir
+from kernlab.lab.engine.table import read_table
+from kernlab.paths import output_dir
+
+_BROAD_PIXELS = 1100  # about 7 inches at the resolution that figures are saved with
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure: its caption and its files."""
+
+    study: str
+    name: str
+    caption: str
+    rows: int | None
+    finished: int | None
+    png: Path | None
+    svg: Path | None
+
+    @property
+    def is_broad(self):
+        """Whether its panels stand side by side, so that it needs more than one column."""
+        if self.png is None:
+            return False
+        with Image.open(self.png) as image:
+            return image.width >= _BROAD_PIXELS
+
+    @property
+    def stem(self):
+        return f"{self.study}-{self.name}"
+
+
+@dataclass(frozen=True)
+class NotebookRun:
+    """An executed notebook: its files, how long it took, and the error that ended it."""
+
+    name: str
+    title: str
+    has_html: bool
+    seconds: float | None
+    error: str
+
+
+def read_tables(profile, out=None, problems=None):
+    """The tables of a profile by study id; damaged files are left out and named in `problems`."""
+    return _read_each(tables_dir(profile, out), "*.csv", read_table, problems)
+
+
+def read_provenance(profile, out=None, problems=None):
+    """The content of each study's provenance file, by study id."""
+    found = _read_each(tables_dir(profile, out), "*.provenance.json", _dictionary, problems)
+    return {stem.removesuffix(".provenance"): told for stem, told in found.items()}
+
+
+def read_pictures(profile, out=None, problems=None):
+    """The figures of a profile in the order of their names."""
+    folder = output_dir(profile, out) / "figures"
+    return list(_read_each(folder, "*.json", _picture, problems).values())
+
+
+def read_notebooks(profile, out=None, problems=None):
+    """The executed notebooks of a profile in the order of their names."""
+    folder = output_dir(profile, out) / "notebooks"
+    return list(_read_each(folder, "*.ipynb", _notebook, problems).values())
+
+
+def _read_each(folder, pattern, read, problems):
+    problems = [] if problems is None else problems
+    found = {}
+    for file in sorted(folder.glob(pattern)):
+        if file.name.startswith("."):
+            continue
+        try:
+            found[file.stem] = read(file)
+        except Exception as error:
+            reason = str(error).splitlines()[0] if str(error) else ""
+            problems.append(f"{file.name} cannot be read ({type(error).__name__}: {reason})")
+    return found
+
+
+def _dictionary(file):
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise TypeError("not a JSON object")
+    return content
+
+
+def _picture(file):
+    told = _dictionary(file)
+    png, svg = (file.with_name(f"{file.name.removesuffix('.json')}.{s}") for s in ("png", "svg"))
+    if not png.exists() and not svg.exists():
+        raise FileNotFoundError("neither PNG nor SVG lies beside it")
+    return Picture(
+        study=str(told["study"]),
+        name=str(told["name"]),
+        caption=str(told["caption"]),
+        rows=told.get("rows"),
+        finished=told.get("finished"),
+        png=png if png.exists() else None,
+        svg=svg if svg.exists() else None,
+    )
+
+
+def _notebook(file):
+    told = _dictionary(file)
+    run = told.get("metadata", {}).get("papermill", {})
+    return NotebookRun(
+        name=file.stem,
+        title=_first_heading(told["cells"]) or file.stem,
+        has_html=file.with_suffix(".html").exists(),
+        seconds=run.get("duration"),
+        error=_error(told["cells"]),
+    )
+
+
+def _first_heading(cells):
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            for line in "".join(cell["source"]).splitlines():
+                if line.startswith("# "):
+                    return line[2:].strip()
+    return ""
+
+
+def _error(cells):
+    for cell in cells:
+        for output in cell.get("outputs", ()):
+            if output.get("output_type") == "error":
+                return f"{output.get('ename')}: {output.get('evalue')}"
+    return ""

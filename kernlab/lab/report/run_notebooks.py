@@ -1,0 +1,247 @@
+"""Executing notebooks without a front end: with papermill, by this very Python, from anywhere."""
+
+import functools
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernlab.lab.engine.processes import Died, ProcessPool
+from kernlab.lab.engine.profiles import get_profile
+from kernlab.lab.engine.progress import Progress
+from kernlab.lab.engine.registry import unknown
+from kernlab.lab.engine.threads import environment
+from kernlab.lab.report.notebook_files import (
+    NOTEBOOK_VARIABLE,
+    NotebookError,
+    assigned_names,
+    declared_figures,
+    find_notebook,
+    read_notebook,
+    shown_figures,
+    tagged,
+)
+from kernlab.lab.report.notebook_html import write_html
+from kernlab.paths import output_dir
+
+_START_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class NotebookOutcome:
+    """What became of one notebook; `error` is empty when all went well."""
+
+    name: str
+    seconds: float
+    figures: int = 0
+    error: str = ""
+    note: str = ""
+
+
+def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
+    """Execute notebooks into `output_dir(profile)/notebooks`, each with an HTML copy.
+
+    One that fails does not keep the others from running: each has an outcome.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of notebooks, or paths to them.
+    profile : str
+        Given to the notebook as its parameter PROFILE.
+    out, progress
+        As for `kernlab.lab.papers.run_study`.
+    jobs : int
+        How many run at the same time, each in a process of its own.
+
+    Returns
+    -------
+    list of NotebookOutcome
+        In the order of the names.
+    """
+    paths = [find_notebook(name) for name in names]
+    outcomes = {}
+    with Progress("notebooks", [None] * len(paths), progress) as bar:
+        for outcome in _outcomes(paths, profile, out, jobs):
+            outcomes[outcome.name] = outcome
+            bar.finished(outcome.name, None)
+    return [outcomes[path.stem] for path in paths]
+
+
+def _outcomes(paths, profile, out, jobs):
+    # papermill changes the working directory of its process, so threads would not do.
+    if jobs == 1 or len(paths) < 2:
+        for path in paths:
+            yield _outcome(path, profile, out)
+        return
+    calls = [(path, profile, out) for path in paths]
+    with (
+        ProcessPool(min(jobs, len(paths))) as pool,
+        closing(pool.run(_outcome_here, calls)) as done,
+    ):
+        for number, outcome in done:
+            if isinstance(outcome, Died):
+                outcome = NotebookOutcome(
+                    paths[number].stem,
+                    0.0,
+                    error=f"{paths[number].stem}: its process died ({outcome.how})",
+                )
+            yield outcome
+
+
+def _outcome_here(path, profile, out):
+    """In a process of its own: when that is ended, the kernel must be shut down."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return _outcome(path, profile, out)
+
+
+def _outcome(path, profile, out):
+    started = time.perf_counter()
+    copy = output_dir(profile, out) / "notebooks" / f"{path.stem}.html"
+    copy.unlink(missing_ok=True)  # that of an earlier run would look like this one's
+    try:
+        target = copy.with_suffix(".ipynb")
+        nb = execute_notebook(path, target, {"PROFILE": profile}, out=out)
+        write_html(nb, copy)
+    except NotebookError as error:
+        return NotebookOutcome(path.stem, time.perf_counter() - started, error=str(error))
+    except Exception as error:  # of papermill, nbconvert or the disk
+        text = f"{path.stem}: {type(error).__name__}: {error}"
+        return NotebookOutcome(path.stem, time.perf_counter() - started, error=text)
+    seconds = time.perf_counter() - started
+    cap = get_profile(profile).notebook_cap_seconds
+    too_long = cap is not None and seconds > cap
+    note = f"took {seconds:.0f} s; at most {cap:.0f} s are wanted" if too_long else ""
+    return NotebookOutcome(path.stem, seconds, len(shown_figures(nb)), note=note)
+
+
+def execute_notebook(path, target, parameters=None, *, out=None):
+    """Execute one notebook and write it with its outputs; return it as it was written.
+
+    Raises
+    ------
+    NotebookError
+        Before anything runs: no parameters cell, a parameter that the cell does not have. After:
+        a cell that failed (the notebook is written up to there), fewer figures than declared.
+    """
+    import papermill
+    from nbclient.exceptions import CellControlSignal, DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    nb = read_notebook(path)
+    parameters = plain_parameters(parameters or {})
+    position = _check_parameters(path, nb, parameters)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with _surroundings(path, out):
+            executed = papermill.execute_notebook(
+                path,
+                target,
+                parameters,
+                kernel_name="python3",
+                language="python",
+                kernel_manager_class=this_python(),
+                resources={"metadata": {"path": str(path.parent)}},
+                store_widget_state=False,
+                start_timeout=_START_SECONDS,
+                progress_bar=False,
+            )
+    except PapermillExecutionError as error:
+        raise NotebookError(_cell_failure(path, position, bool(parameters), error)) from error
+    except (DeadKernelError, CellControlSignal) as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise NotebookError(f"{path.stem}: its kernel died. {first}".strip()) from error
+    _check_figures(path, nb, executed)
+    return executed
+
+
+@contextmanager
+def _surroundings(path, out):
+    """Environment variables for the kernel: no home folder is needed, no settings of a user act."""
+    with tempfile.TemporaryDirectory(prefix="kernlab-") as private:
+        settings = {
+            NOTEBOOK_VARIABLE: str(path),
+            "KERNLAB_PROGRESS": "0",
+            "IPYTHONDIR": private,
+            "JUPYTER_RUNTIME_DIR": private,
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the kernel's that concerns nobody
+        }
+        if out is not None:
+            settings["KERNLAB_OUT"] = str(Path(out).expanduser().resolve())
+        with environment(settings):
+            yield
+
+
+@functools.cache
+def this_python():
+    """A kernel manager that starts this interpreter, whatever kernels are installed where."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    class ThisPythonSpecs(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name):
+            return KernelSpec(
+                argv=[
+                    *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+                    "--log-level=CRITICAL",  # it lives for a minute, and how concerns nobody
+                ],
+                language="python",
+                display_name="Python 3",
+            )
+
+    class ThisPythonKernels(AsyncKernelManager):
+        def __init__(self, **settings):
+            super().__init__(kernel_spec_manager=ThisPythonSpecs(), **settings)
+
+    return ThisPythonKernels
+
+
+def plain_parameters(value):
+    """NumPy scalars and arrays, also inside lists and mappings, as the plain Python they mean.
+
+    papermill would hand a NumPy number to the notebook as a text.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): plain_parameters(inner) for name, inner in value.items()}
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, list | tuple | set):
+        return [plain_parameters(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _check_parameters(path, nb, parameters):
+    """The position of the parameters cell; an error where it is missing or lacks a parameter."""
+    positions = tagged(nb, "parameters")
+    if not positions:
+        raise NotebookError(
+            f"{path.stem} has no parameters cell. Tag the cell that sets PROFILE with 'parameters'."
+        )
+    known = assigned_names(nb.cells[positions[0]].source)
+    for name in parameters:
+        if name not in known:
+            raise unknown(f"parameter of {path.stem}", name, known)
+    return positions[0]
+
+
+def _cell_failure(path, parameters_position, injected, error):
+    """Where a notebook failed and why, in one line; cells are counted from 1 as in the file."""
+    shift = injected and error.cell_index > parameters_position
+    number = error.cell_index + 1 - int(shift)
+    first = (error.evalue.strip().splitlines() or [""])[0]
+    return f"{path.stem}, cell {number}: {error.ename}: {first}"
+
+
+def _check_figures(path, nb, executed):
+    declared, shown = declared_figures(nb), shown_figures(executed)
+    missing = [name for name in declared if name not in shown]
+    if missing:
+        made = len(declared) - len(missing)
+        raise NotebookError(
+            f"{path.stem} made {made} of the {len(declared)} figures that it declares; "
+            f"missing: {', '.join(missing)}"
+        )

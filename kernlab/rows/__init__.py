@@ -1,0 +1,1 @@
+"""Samples, wherever they are: arrays, sparse matrices, files."""

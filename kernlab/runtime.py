@@ -1,0 +1,249 @@
+"""What every computation runs on: compiled loops, threads, memory limits, progress.
+
+NumPy's element-wise functions use one core; run on blocks that stay in the cache, from several
+Python threads (NumPy releases the interpreter lock), they use them all. Matrix products inside run
+on one thread each.
+"""
+
+import os
+import re
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache, wraps
+
+import numba
+import psutil
+from threadpoolctl import ThreadpoolController
+
+# ---------------------------------------------------------------------------------- compiled loops
+# Sums may be taken in another order and multiplications joined to additions, so that loops use
+# the processor's vectors; not-a-number and infinity keep their meaning.
+REORDERED_SUMS = frozenset({"reassoc", "contract", "nsz"})
+
+
+def njit(function=None, *, fastmath=False):
+    """Compile without the interpreter lock; keep the machine code where a folder allows it."""
+    if function is None:
+        return lambda function: njit(function, fastmath=fastmath)
+    options = {"nogil": True, "fastmath": set(fastmath) if fastmath else False}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(**options)(function)
+
+
+# ----------------------------------------------------------------------------------------- threads
+ONE_THREAD_SIZE = 1200
+
+_this_thread = threading.local()
+
+
+@cache
+def _controller():
+    # Of BLAS alone: OpenMP's limits belong to a thread, and are not for another to restore.
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _BlasLimits:
+    """Limits of BLAS threads, which hold for the whole process, asked for by several threads.
+
+    Contexts of several threads end in any order, so none may restore what it found: that may be
+    the limit of another, which would then stay for good. The latest of the limits still asked for
+    is in force, and the last context to end restores what the first found.
+    """
+
+    def __init__(self):
+        # Entered again by a thread that holds it, when garbage collection ends a context there.
+        self._lock = threading.RLock()
+        self._asked, self._found = [], None
+
+    @contextmanager
+    def at(self, threads):
+        mine = [threads]  # a list, so as to be told from the equal limit of another context
+        with self._lock:
+            self._asked.append(mine)
+            self._settle()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asked = [limit for limit in self._asked if limit is not mine]
+                self._settle()
+
+    def _settle(self):
+        if self._asked:
+            limited = _controller().limit(limits=self._asked[-1][0], user_api="blas")
+            self._found = self._found or limited
+        elif self._found:
+            self._found.restore_original_limits()
+            self._found = None
+
+
+_blas_limits = _BlasLimits()
+
+
+def thread_count():
+    """Threads that kernlab may use: as many as the machine has cores, unless the environment says.
+
+    KERNLAB_NUM_THREADS comes first, then OMP_NUM_THREADS, then OPENBLAS_NUM_THREADS.
+    """
+    for name in ("KERNLAB_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def single_blas_thread():
+    """A context in which each matrix product runs on one thread, for many small ones in a row."""
+    return _blas_limits.at(1)
+
+
+def blas_threads_for(size):
+    """A context inside that of `single_blas_thread`: all threads for one matrix that is worth them.
+
+    Up to ONE_THREAD_SIZE one thread has computed a factor before a second has woken up.
+    """
+    if size <= ONE_THREAD_SIZE:
+        return nullcontext()
+    return _blas_limits.at(thread_count())
+
+
+def on_single_blas_thread(function):
+    """`function` with its matrix products on one thread each, so that its blocks have the others.
+
+    NumPy and SciPy each bring a BLAS whose threads wait actively for more work. A function that
+    calls both in turns, on small matrices or long vectors, waits for the cores that one of them
+    still holds many times longer than it computes.
+    """
+
+    @wraps(function)
+    def limited(*arguments, **named):
+        with single_blas_thread():
+            return function(*arguments, **named)
+
+    return limited
+
+
+def row_blocks(n_rows, rows_per_block):
+    """Slices that cover `n_rows` rows in order."""
+    step = max(1, int(rows_per_block))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def for_each_block(function, blocks, threads=None):
+    """Call `function(block)` for every block, on all threads; results in the order of the blocks.
+
+    The function must write to places of its own. Its BLAS calls run on one thread each while
+    several blocks are under way. A function that itself works through blocks, a kernel say, does
+    so on its one thread: the outer blocks keep the cores busy.
+    """
+    threads = min(threads or thread_count(), len(blocks))
+    if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
+        return [function(block) for block in blocks]
+    with (
+        single_blas_thread(),
+        ThreadPoolExecutor(threads, initializer=_mark_this_thread) as pool,
+    ):
+        return list(pool.map(function, blocks))
+
+
+def _mark_this_thread():
+    _this_thread.works_on_a_block = True
+
+
+def computed_ahead(function, items):
+    """Yield `function(item)` for every item, computing the next while the caller uses this one.
+
+    The function works on one thread of its own; the matrix products of both take one thread each.
+    """
+    items = list(items)
+    with (
+        single_blas_thread(),
+        ThreadPoolExecutor(1, initializer=_mark_this_thread) as pool,
+    ):
+        coming = None
+        for position in range(len(items) + 1):
+            ready = coming
+            if position < len(items):
+                coming = pool.submit(function, items[position])
+            if ready is not None:
+                yield ready.result()
+
+
+# ------------------------------------------------------------------------------------------ memory
+UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+class MemoryLimitError(MemoryError):
+    """Something would allocate more than it may; the text gives the arithmetic and a way out."""
+
+
+def parse_bytes(amount):
+    """Bytes from a number, or from a text such as "4GB" or "500 MB"."""
+    if isinstance(amount, str):
+        match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?B?)\s*", amount, re.IGNORECASE)
+        unit = match and match[2].upper()
+        if not match or (unit not in UNITS and unit + "B" not in UNITS):
+            raise ValueError(f"max_memory={amount!r} is not an amount: write bytes or e.g. '4GB'")
+        amount = float(match[1]) * UNITS.get(unit, UNITS.get(unit + "B"))
+    if not amount > 0:
+        raise ValueError(f"max_memory must be positive, not {amount!r}")
+    return int(amount)
+
+
+def memory_limit(max_memory=None):
+    """The limit in bytes: what the caller allows, or half of what the machine has left."""
+    if max_memory is not None:
+        return parse_bytes(max_memory)
+    return psutil.virtual_memory().available // 2
+
+
+def format_bytes(amount):
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if amount >= size:
+            return f"{amount / size:.3g} {unit}"
+    return f"{amount:.0f} bytes"
+
+
+def require_memory(needed, max_memory, *, what, arithmetic, way_out, at_least=False):
+    """Refuse with the arithmetic when `needed` bytes exceed the limit; nothing is allocated.
+
+    `at_least`: counting has stopped at the limit, so that more may be needed.
+    """
+    limit = memory_limit(max_memory)
+    if needed > limit:
+        raise MemoryLimitError(
+            f"{what} needs {'at least ' if at_least else ''}{format_bytes(needed)} ({arithmetic}), "
+            f"but only {format_bytes(limit)} may be used. {way_out}"
+        )
+
+
+# ---------------------------------------------------------------------------------------- progress
+def wants_progress():
+    """Whether anyone watches: not in a notebook that is executed without a front end.
+
+    A bar there would end up in the saved output. Jupyter's server names the session of a notebook
+    that a person has opened; KERNLAB_PROGRESS=0 or 1 decides otherwise.
+    """
+    chosen = os.environ.get("KERNLAB_PROGRESS")
+    if chosen:
+        return chosen != "0"
+    return not _in_kernel() or "JPY_SESSION_NAME" in os.environ or "VSCODE_PID" in os.environ
+
+
+def bar_options(wanted=True):
+    """Options of a tqdm bar: it comes after two seconds, goes when done, and not for nobody.
+
+    tqdm itself shows nothing where it does not write to a terminal, so neither in a notebook: there
+    the bar is asked for, if a person has opened it.
+    """
+    asked_for = _in_kernel() or os.environ.get("KERNLAB_PROGRESS")
+    hidden = not wants_progress() if asked_for else None
+    return {"delay": 2, "leave": False, "disable": hidden if wanted else True}
+
+
+def _in_kernel():
+    return "ipykernel" in sys.modules and "JPY_PARENT_PID" in os.environ

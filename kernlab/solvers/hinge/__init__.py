@@ -1,0 +1,1 @@
+"""ADMM on the hinge loss of a linear machine (FPC), and its optimum."""

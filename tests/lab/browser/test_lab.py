@@ -1,0 +1,252 @@
+"""A real JupyterLab in Chromium: notebooks run, sliders move, figures follow."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+from chromium import ARGUMENTS, CHROMIUM
+
+from kernlab import paths
+from kernlab.lab.explorers import EXPLORERS
+
+NOTEBOOK = "00_start_here.ipynb"
+ALL_EXPLORERS = "all_explorers.ipynb"
+TOKEN = "a-token-for-this-test"
+MINUTE = 60_000  # milliseconds
+
+# A number for what an image shows: its address may change though its bytes do not.
+PIXELS = """async (image) => {
+  const bytes = new Uint8Array(await (await fetch(image.src)).arrayBuffer());
+  return bytes.reduce((digest, byte) => (31 * digest + byte) | 0, bytes.length);
+}"""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(400),
+    pytest.mark.xdist_group("lab"),  # one JupyterLab for all of them
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no Chromium at {CHROMIUM}"),
+]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab on copies of the notebooks."""
+    place = tmp_path_factory.mktemp("lab")
+    notebooks = place / "notebooks"
+    notebooks.mkdir()
+    shutil.copy(paths.notebooks_dir() / NOTEBOOK, notebooks)
+    nbformat.write(_notebook_of_explorers(), notebooks / ALL_EXPLORERS)
+    _keep_all_cells_in_the_page(place / "settings")
+    settings = {
+        "KERNLAB_OUT": str(place / "figures"),
+        "JUPYTER_CONFIG_DIR": str(place / "config"),
+        "JUPYTER_DATA_DIR": str(place / "data"),
+        "JUPYTERLAB_SETTINGS_DIR": str(place / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
+        "IPYTHONDIR": str(place / "ipython"),
+    }
+    log = (place / "log").open("w+")
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            "--ip=127.0.0.1",
+            "--port=0",
+            f"--IdentityProvider.token={TOKEN}",
+            f"--ServerApp.root_dir={notebooks}",
+            "--LabApp.news_url=",
+            "--LabApp.extension_manager=readonly",
+        ],
+        env=os.environ | settings,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        yield _address_of(server, place / "log")
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+        log.close()
+
+
+def _notebook_of_explorers():
+    """A cell for each registered explorer, which marks its widget with the explorer's name."""
+    cells = ["from kernlab.lab.explorers import EXPLORERS"]
+    for name in EXPLORERS:
+        made = f"explorer = EXPLORERS[{name!r}]()"
+        cells.append(f"{made}\nexplorer.widget.add_class({_marked(name)!r})\nexplorer")
+    cells.append("print('all', 'explorers', 'shown')")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    return notebook
+
+
+def _marked(name):
+    return f"explorer-{name.replace('_', '-')}"
+
+
+def _keep_all_cells_in_the_page(settings):
+    """JupyterLab takes cells out of sight out of the page; a test wants to find them all."""
+    folder = settings / "@jupyterlab" / "notebook-extension"
+    folder.mkdir(parents=True)
+    chosen = json.dumps({"windowingMode": "none"})
+    (folder / "tracker.jupyterlab-settings").write_text(chosen)
+
+
+def _answers(address):
+    """Whether the server answers already: it may name its address before it listens there."""
+    try:
+        with urllib.request.urlopen(f"{address}api?token={TOKEN}", timeout=20):
+            return True
+    except OSError:
+        return False
+
+
+def _address_of(server, log):
+    """Wait until the server has said where it listens, and answers there."""
+    for _ in range(240):
+        text = log.read_text()
+        match = re.search(r"http://127\.0\.0\.1:\d+/", text)
+        if match and _answers(match[0]):
+            return match[0]
+        assert server.poll() is None, f"JupyterLab stopped:\n{text[-2000:]}"
+        time.sleep(0.25)
+    raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def open_notebook(browser, lab, name):
+    """A page with a notebook in JupyterLab; what the browser complains of is in `errors`."""
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.errors, page.gave_up = [], pytest.importorskip("playwright.sync_api").TimeoutError
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda message: _note(page.errors, message))
+    # In a workspace of its own, or JupyterLab would open the other notebook beside it.
+    workspace = name.removesuffix(".ipynb")
+    page.goto(f"{lab}lab/workspaces/{workspace}/tree/{name}?token={TOKEN}")
+    return page
+
+
+@pytest.fixture
+def page(browser, lab):
+    page = open_notebook(browser, lab, NOTEBOOK)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def explorers_page(browser, lab):
+    """All explorers of the registry, shown by a live kernel."""
+    page = open_notebook(browser, lab, ALL_EXPLORERS)
+    run_all_cells(page)
+    page.get_by_text("all explorers shown").wait_for(timeout=4 * MINUTE)
+    yield page
+    page.close()
+
+
+def _note(errors, message):
+    if message.type == "error":
+        errors.append(message.text)
+
+
+def artefact(page, name):
+    """Keep a screenshot outside the repository, for whoever wants to look."""
+    folder = Path(os.environ.get("KERNLAB_ARTEFACTS", paths.PACKAGE.parent / ".artefacts"))
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
+
+
+def run_all_cells(page):
+    page.locator(".jp-Notebook").first.wait_for(timeout=2 * MINUTE)
+    page.get_by_text("Python 3 (ipykernel) | Idle").first.wait_for(timeout=2 * MINUTE)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
+
+
+def test_the_notebook_runs_and_the_playground_follows_its_slider(page):
+    run_all_cells(page)
+    page.get_by_text("profile quick: all there").last.wait_for(timeout=4 * MINUTE)
+    explorer = page.locator(".kernlab-explorer").first
+    explorer.scroll_into_view_if_needed()
+    picture = explorer.locator("img").first
+    picture.wait_for(timeout=MINUTE)
+    before = picture.get_attribute("src")
+    caption = explorer.locator(".kernlab-caption")
+    caption.filter(has_text="duality gap").wait_for(timeout=MINUTE)
+    words = caption.inner_text()
+    artefact(page, "lab-before")
+
+    handle = explorer.locator(".noUi-handle").first
+    handle.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "([image, before]) => image.src !== before", arg=[picture.element_handle(), before]
+    )
+    page.wait_for_function(
+        "([caption, words]) => caption.innerText !== words", arg=[caption.element_handle(), words]
+    )
+    artefact(page, "lab-after")
+    for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
+        assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_explorer_follows_a_widget(explorers_page, name):
+    page = explorers_page
+    explorer = page.locator(f".{_marked(name)}")
+    explorer.wait_for(timeout=MINUTE)
+    explorer.scroll_into_view_if_needed()
+    picture = explorer.locator("img").first
+    picture.wait_for(timeout=MINUTE)
+    before = picture.evaluate(f"({PIXELS})")
+    assert move_a_widget(page, explorer, picture, before), "no picture followed the widget"
+    assert "Not drawn" not in explorer.locator(".kernlab-caption").inner_text()
+    artefact(page, f"explorer-{name}")
+    for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
+        assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
+    assert page.errors == []
+
+
+def move_a_widget(page, explorer, picture, before):
+    """Move the first slider, up or, where that is its end, down; else choose another option."""
+    sliders = explorer.locator(".noUi-handle")
+    if sliders.count() == 0:
+        explorer.locator("select").first.select_option(index=1)
+        return follows(page, picture, before)
+    for key in ("ArrowRight", "ArrowLeft"):
+        sliders.first.focus()
+        for _ in range(2):
+            page.keyboard.press(key)
+        if follows(page, picture, before):
+            return True
+    return False
+
+
+def follows(page, picture, before):
+    changed = f"async ([image, before]) => await ({PIXELS})(image) !== before"
+    try:
+        page.wait_for_function(changed, arg=[picture.element_handle(), before], timeout=20_000)
+    except page.gave_up:
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""`kernlab reproduce`: what it does for which names, what it says, what it exits with."""
+
+import signal
+import time
+
+import nbformat
+import pytest
+from cli_house import N_SLOW
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from kernlab.lab.catalogue import UnknownStudy
+from kernlab.lab.report import reproduce
+
+CELL = 'PROFILE: str = "quick"  # quick, standard, paper'
+
+
+def write_notebook(folder, name, studies=(), source="print(PROFILE)"):
+    nb = new_notebook()
+    nb.metadata.kernlab = {"studies": list(studies), "figures": []}
+    parameters = new_code_cell(CELL)
+    parameters.metadata.tags = ["parameters"]
+    nb.cells = [new_markdown_cell("# Title"), parameters, new_code_cell(source)]
+    nbformat.write(nb, folder / f"{name}.ipynb")
+
+
+def names(selection):
+    return [study.id for study in selection.studies], selection.notebooks
+
+
+def test_what_names_mean(house):
+    write_notebook(house, "00_both", ["tiny-t1", "other-t1"])
+    write_notebook(house, "01_one", ["tiny-t1"])
+    write_notebook(house, "02_none")
+    assert names(reproduce.select(["tiny-t1"])) == (["tiny-t1"], ["01_one"])
+    assert names(reproduce.select(["other", "tiny-t1"])) == (
+        ["other-t1", "tiny-t1"],
+        ["00_both", "01_one"],
+    )
+    assert names(reproduce.select(["00_both"])) == (["tiny-t1", "other-t1"], ["00_both", "01_one"])
+    assert names(reproduce.select(["notebooks/02_none.ipynb"])) == ([], ["02_none"])
+    studies, notebooks = names(reproduce.select())
+    assert notebooks == ["00_both", "01_one", "02_none"]
+    assert studies[-1] == "bench-fit"  # timings last, when nothing else is at work
+    assert reproduce.select().everything
+    with pytest.raises(UnknownStudy, match=r"called '00_bot'\. Did you mean 00_both"):
+        reproduce.select(["00_bot"])
+
+
+def test_one_study_with_its_figure(kernlab, house, out):
+    result = kernlab("reproduce", "tiny-t1", "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    assert "tiny-t1: rows 4 ok, 1 figure" in result.stdout
+    assert "Made with the quick profile: the tables of 1 of 1 studies, 1 figure" in result.stdout
+    assert sorted(p.name for p in (out / "quick").rglob("*") if not p.name.startswith(".")) == [
+        "figures",
+        "tables",
+        "tiny-t1-error.json",
+        "tiny-t1-error.png",
+        "tiny-t1-error.svg",
+        "tiny-t1.csv",
+        "tiny-t1.provenance.json",
+        "tiny-t1.rows.jsonl",
+    ]
+    assert "4 points kept from before" in kernlab("reproduce", "tiny-t1").stdout
+    assert "kept from before" not in kernlab("reproduce", "tiny-t1", "--fresh").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "exit_code", "said"),
+    [
+        ("bad-t1", 1, "bad-t1: LASN on toy: ValueError: no LASN today"),
+        ("capped-t1", 0, "capped-t1: LASN on toy repeat 1: predicted 1000000 s, not run"),
+        ("empty-t1", 0, "empty-t1: no points under this profile"),
+        ("far-t1", 1, "far-t1: 1 points lack their data"),
+        ("ugly-t1", 1, "ugly-t1: figure: RuntimeError: no ink while drawing figure ugly-t1-bad"),
+    ],
+)
+def test_exit_code_is_0_only_if_all_that_was_asked_for_was_done(
+    kernlab, house, name, exit_code, said
+):
+    result = kernlab("reproduce", name, "tiny-t1", "--jobs", "1")
+    assert said in result.stdout
+    assert result.exit_code == exit_code
+    assert "tiny-t1: rows 4 ok, 1 figure" in result.stdout  # the others are done all the same
+
+
+def test_data_that_are_nowhere_are_no_failure_where_the_profile_takes_what_there_is(kernlab, house):
+    both = kernlab("reproduce", "far-t1", "--profile", "standard", "--jobs", "1")
+    assert both.exit_code == 1  # not one point of the study was run
+    assert "far-t1: not one point was run" in both.stdout
+    assert "kernlab data get higgs" in both.stdout
+
+
+def test_everything_with_notebooks_and_report(start, house, out, tmp_path):
+    folder = tmp_path / "anderswo, weit weg"
+    folder.mkdir()
+    write_notebook(house, "00_one", ["tiny-t1"])
+    process = start("reproduce", "--jobs", "1", cwd=folder, KERNLAB_TEST_ONLY="tiny-t1 bench-fit")
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stdout + stderr
+    assert "Traceback" not in stdout + stderr
+    assert "notebook 00_one: 0 figures" in stdout
+    assert (out / "quick" / "index.html").exists()
+    assert f"The report: {out / 'quick' / 'index.html'}" in stdout
+    assert "bench-fit: rows 4 ok" in stdout
+    assert not list(folder.iterdir())
+
+
+def test_notebooks_run_and_fail_by_name(kernlab, house, out):
+    write_notebook(house, "00_good")
+    write_notebook(house, "01_bad", source="1 / 0")
+    good = kernlab("reproduce", "00_good", "--profile", "standard")
+    assert good.exit_code == 0, good.output
+    assert (out / "standard" / "notebooks" / "00_good.html").exists()
+    bad = kernlab("reproduce", "01_bad")
+    assert bad.exit_code == 1
+    assert "01_bad, cell 3: ZeroDivisionError: division by zero" in bad.stdout
+
+
+def test_ctrl_c_exits_130_and_the_next_run_goes_on(start, house, out):
+    # Rows of this profile serve whatever happens to the rest of kernlab's code in the meantime.
+    command = ("reproduce", "slow-t1", "--profile", "standard", "--jobs")
+    rows = out / "standard" / "tables" / "slow-t1.rows.jsonl"
+    process = start(*command, "2")
+    give_up = time.monotonic() + 60
+    while not rows.exists() or rows.read_bytes().count(b"\n") < 3:
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Interrupted. All that was finished is kept" in stderr
+    assert "Traceback" not in stderr
+    kept = rows.read_bytes().count(b"\n")
+    assert 3 <= kept < N_SLOW
+
+    process = start(*command, "1", KERNLAB_TEST_DELAY="0")
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert f"{kept} points kept from before" in stdout
+    assert rows.read_bytes().count(b"\n") == N_SLOW
+
+
+def test_options_reach_every_process(start, house, tmp_path):
+    elsewhere = tmp_path / "noch ein Ort"
+    process = start("reproduce", "tiny-t1", "--out", elsewhere, "--data", tmp_path)
+    assert process.wait(timeout=60) == 0
+    assert (elsewhere / "quick" / "tables" / "tiny-t1.csv").exists()
+
+
+def test_list_does_nothing(kernlab, house, out):
+    result = kernlab("reproduce", "tiny", "--list")
+    assert result.stdout.splitlines()[1].split() == ["tiny-t1", "tiny", "What", "of", "tiny-t1?"]
+    assert not out.exists()

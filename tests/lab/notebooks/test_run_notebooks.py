@@ -1,0 +1,179 @@
+"""The runner: any directory, this Python, and an error wherever a notebook did not do its part."""
+
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import numpy as np
+import pytest
+from tiny_notebooks import BODY, PARAMETERS
+
+from kernlab.lab.catalogue import UnknownStudy
+from kernlab.lab.report.notebook_files import WIDGET_VIEW, NotebookError
+from kernlab.lab.report.notebook_html import readable_anywhere, with_mathml
+from kernlab.lab.report.run_notebooks import execute_notebook, plain_parameters, run_notebooks
+
+pytestmark = [pytest.mark.notebooks, pytest.mark.usefixtures("tiny_house")]
+
+
+def test_executed_notebook_figures_and_page(write_notebook, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "ganz woanders (ä)"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (outcome,) = run_notebooks([write_notebook()], "quick", progress=False)
+    assert (outcome.error, outcome.figures) == ("", 1)
+    folder = tmp_path / "out" / "quick"
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        "tiny-t1-error.png",
+        "tiny-t1-error.svg",
+        "tiny-t1-error.json",
+    }
+    nb = nbformat.read(folder / "notebooks" / "00_tiny.ipynb", as_version=4)
+    texts = [
+        output.text for cell in nb.cells for output in cell.get("outputs", ()) if "text" in output
+    ]
+    assert texts[-1] == "00_tiny: 1 study, 1 figure, profile quick: all there\n"
+    assert any("accuracy  0.910\npoints    3" in text for text in texts)
+    page = (folder / "notebooks" / "00_tiny.html").read_text()
+    dark = page.partition("(prefers-color-scheme: dark)")[2]
+    assert "--jp-layout-color1:" in dark
+    assert dark.index("</style>") < dark.index("</head>")  # the last word on colours
+    assert "<title>A tiny notebook</title>" in page
+    assert "image/png" in page
+    assert not list(elsewhere.iterdir())
+
+
+def test_kernel_is_this_python_whatever_is_installed(write_notebook, tmp_path, monkeypatch):
+    decoy = tmp_path / "jupyter" / "kernels" / "python3"
+    decoy.mkdir(parents=True)
+    spec = {
+        "argv": ["/nowhere/python", "{connection_file}"],
+        "display_name": "x",
+        "language": "python",
+    }
+    (decoy / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    path = write_notebook(cells=["import sys\nprint(sys.executable)"], studies=(), figures=())
+    nb = execute_notebook(path, tmp_path / "executed.ipynb")
+    assert nb.cells[-1].outputs[0].text.strip() == sys.executable
+
+
+def test_home_is_not_needed_and_its_settings_do_not_act(write_notebook, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    startup = home / ".ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("import kernlab; kernlab.spoilt = True")
+    monkeypatch.setenv("HOME", str(home))
+    cells = ["import kernlab\nprint(hasattr(kernlab, 'spoilt'))"]
+    path = write_notebook(cells=cells, studies=(), figures=())
+    nb = execute_notebook(path, tmp_path / "executed.ipynb")
+    assert nb.cells[-1].outputs[0].text == "False\n"
+    monkeypatch.setenv("HOME", str(tmp_path / "a file"))
+    (tmp_path / "a file").touch()  # so that not even root can write below it
+    execute_notebook(path, tmp_path / "executed.ipynb")
+
+
+def test_parameters_reach_the_notebook_as_plain_python(write_notebook, tmp_path):
+    path = write_notebook(
+        parameters=PARAMETERS + "\nK: int = 1  # landmarks\nGRID: list = []  # costs",
+        cells=["print(repr(K), repr(GRID))"],
+        studies=(),
+        figures=(),
+    )
+    given = {"K": np.int64(7), "GRID": [np.float64(0.5), np.arange(2)]}
+    nb = execute_notebook(path, tmp_path / "executed.ipynb", given)
+    assert nb.cells[-1].outputs[0].text == "7 [0.5, [0, 1]]\n"
+    assert plain_parameters({"a": (np.bool_(True), None, "x")}) == {"a": [True, None, "x"]}
+
+
+@pytest.mark.parametrize(
+    ("parts", "parameters", "message"),
+    [
+        ({}, {"PROFIL": "quick"}, r"no parameter of 00_tiny called 'PROFIL'. Did you mean PROFILE"),
+        ({"parameters": None}, {}, "00_tiny has no parameters cell"),
+        (
+            {"cells": ["1 / 1", "x = 1\nraise ValueError('first line\\nsecond')"]},
+            {"PROFILE": "quick"},
+            r"^00_tiny, cell 6: ValueError: first line$",
+        ),
+        ({"cells": ["1 / 0"]}, {}, r"^00_tiny, cell 4: ZeroDivisionError: division by zero$"),
+        (
+            {"cells": ["import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"]},
+            {},
+            "00_tiny: its kernel died",
+        ),
+        (
+            {"figures": ("tiny-t1-error", "tiny-t1-time")},
+            {},
+            "cell 10: NotebookError: 00_tiny is not complete: figure tiny-t1-time was declared",
+        ),
+        (
+            {"figures": ("tiny-t1-error", "tiny-t1-time"), "cells": BODY[:-1]},
+            {},
+            "made 1 of the 2 figures that it declares; missing: tiny-t1-time",
+        ),
+        (
+            {"cells": [*BODY[:2], "nb.run('tiny-broken')", BODY[-1]]},
+            {},
+            "tiny-broken: 1 point failed, the first: x on toy: KeyError",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(write_notebook, tmp_path, parts, parameters, message):
+    path = write_notebook(**parts)
+    with pytest.raises(NotebookError if "Did you" not in message else UnknownStudy, match=message):
+        execute_notebook(path, tmp_path / "executed.ipynb", parameters)
+
+
+def test_one_failing_notebook_does_not_keep_the_others(write_notebook, tmp_path):
+    paths = [
+        write_notebook(name="01_bad", cells=["1 / 0"], figures=()),
+        write_notebook(name="02_good", cells=["print(1)"], figures=()),
+    ]
+    stale = tmp_path / "out" / "quick" / "notebooks" / "01_bad.html"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("of an earlier run")
+    bad, good = run_notebooks(paths, jobs=2, progress=False)
+    assert "01_bad, cell 4: ZeroDivisionError" in bad.error
+    assert good.error == ""
+    assert not stale.exists()
+    with pytest.raises(UnknownStudy, match="no notebook called '99_none'"):
+        run_notebooks(["99_none"])
+
+
+def test_plain_papermill_works_from_any_directory(write_notebook, tmp_path):
+    path = write_notebook()
+    here = tmp_path / "irgendwo anders"
+    here.mkdir()
+    subprocess.run(
+        [sys.executable, "-m", "papermill", str(path), "out.ipynb", "-p", "PROFILE", "quick"],
+        cwd=here,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"},
+    )
+    assert "all there" in (here / "out.ipynb").read_text()
+
+
+def test_controls_are_pictures_and_words_on_the_page():
+    nb = nbformat.v4.new_notebook()
+    bare = nbformat.v4.new_output("display_data", {WIDGET_VIEW: {}, "text/plain": "interactive()"})
+    pictured = nbformat.v4.new_output("display_data", {WIDGET_VIEW: {}, "image/png": "abc"})
+    figure = nbformat.v4.new_output("display_data", {"image/png": "", "text/plain": "<Figure>"})
+    nb.cells = [nbformat.v4.new_code_cell("x", outputs=[bare, pictured, figure])]
+    word, picture, another_word, last = readable_anywhere(nb).cells[0].outputs
+    assert "live when the notebook is open" in word.data["text/markdown"]
+    assert dict(picture.data) == {"image/png": "abc"}
+    assert another_word.data == word.data
+    assert last == figure
+    assert nb.cells[0].outputs[0] == bare
+
+
+def test_equations_need_no_script():
+    page = with_mathml("So $x^2$, `$HOME`, and\n$$\\frac{a}{b}$$\nbut 5 $ and 6 $.")
+    assert page.count("<math") == 2
+    assert 'display="block"' in page
+    assert "`$HOME`" in page
+    assert "5 $ and 6 $." in page

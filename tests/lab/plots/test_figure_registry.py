@@ -1,0 +1,192 @@
+"""Figures keep their contract: captions, safe names, same bytes, and no crash where nothing ran."""
+
+import json
+import os
+import subprocess
+import sys
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+
+import kernlab.lab.plots
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.papers.figures import FIGURES, FigureSpec, draw_all, save
+from kernlab.lab.plots.registry import by_study, draw_figures, finished
+from kernlab.lab.plots.style import new_figure
+
+NOTHING_FINISHED = [
+    pd.DataFrame({"status": [], "dataset": []}),
+    pd.DataFrame({"status": ["failed", "failed"], "message": ["boom", "boom"]}),
+    pd.DataFrame(),
+]
+
+
+def draw_scatter(table):
+    figure, ax = new_figure()
+    ax.plot(table["x"], table["y"], "o")
+    return figure
+
+
+def spec(name="scatter", draw=draw_scatter, study="llsvm-prop1"):
+    return FigureSpec(study, name, "Points of y against x.", draw)
+
+
+def table():
+    return pd.DataFrame({"x": [1, 2, 3], "y": [3, 1, 2], "status": ["ok", "ok", "failed"]})
+
+
+def words(figure):
+    return {text.get_text() for ax in figure.axes for text in ax.texts}
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "", "a b", "é\n"])
+def test_a_name_that_is_no_file_name_is_refused(name):
+    with pytest.raises(ValueError, match="file name"):
+        spec(name, study=name)
+
+
+def test_a_figure_without_caption_is_refused():
+    with pytest.raises(ValueError, match="no caption"):
+        FigureSpec("llsvm-prop1", "x", "  ", draw_scatter)
+
+
+def test_two_figures_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="llsvm-prop1-scatter"):
+        by_study([spec(), spec("other"), spec()])
+
+
+def test_figures_are_grouped_by_study_in_order():
+    specs = [spec("b"), spec("z", study="hss-f1"), spec("a")]
+    grouped = by_study(specs)
+    assert {study: [s.name for s in group] for study, group in grouped.items()} == {
+        "llsvm-prop1": ["b", "a"],
+        "hss-f1": ["z"],
+    }
+
+
+def test_draw_sees_the_finished_rows_only_in_the_house_style():
+    seen = []
+
+    def draw(rows):
+        seen.append((len(rows), mpl.rcParams["svg.hashsalt"]))
+        return draw_scatter(rows)
+
+    spec(draw=draw).draw(table())
+    assert seen == [(2, "kernlab")]
+
+
+@pytest.mark.parametrize("nothing", NOTHING_FINISHED)
+def test_without_finished_rows_the_figure_says_so(nothing):
+    assert words(spec().draw(nothing)) == {"no finished rows"}
+
+
+def test_a_table_without_status_counts_as_finished():
+    assert len(finished(table().drop(columns="status"))) == 3
+
+
+@pytest.mark.parametrize(
+    "each", [s for group in FIGURES.values() for s in group], ids=lambda s: s.stem
+)
+@pytest.mark.parametrize("nothing", NOTHING_FINISHED)
+def test_every_registered_figure_bears_an_empty_table(each, nothing):
+    assert words(each.draw(nothing)) == {"no finished rows"}
+
+
+@pytest.mark.parametrize(
+    "each", [s for group in FIGURES.values() for s in group], ids=lambda s: s.stem
+)
+def test_every_registered_caption_can_be_read_alone(each):
+    assert len(each.caption.split()) >= 10, "a caption says what is shown and what to see in it"
+    assert each.caption.rstrip().endswith((".", ")")), "a caption is made of sentences"
+
+
+def test_every_figure_belongs_to_a_study():
+    assert set(FIGURES) <= set(STUDIES)
+
+
+def test_draw_all_writes_pictures_and_captions(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernlab.lab.plots, "FIGURES", by_study([spec()]))
+    (png,) = draw_all("llsvm-prop1", table(), "quick", out=tmp_path)
+    folder = tmp_path / "quick" / "figures"
+    assert png == folder / "llsvm-prop1-scatter.png"
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "llsvm-prop1-scatter.json",
+        "llsvm-prop1-scatter.png",
+        "llsvm-prop1-scatter.svg",
+    ]
+    assert json.loads((folder / "llsvm-prop1-scatter.json").read_text("utf-8")) == {
+        "study": "llsvm-prop1",
+        "name": "scatter",
+        "caption": "Points of y against x.",
+        "profile": "quick",
+        "rows": 3,
+        "finished": 2,
+    }
+
+
+def test_a_study_without_figures_draws_none(tmp_path):
+    assert draw_all("no-such-study", table(), "quick", out=tmp_path) == []
+
+
+def test_a_figure_that_fails_leaves_the_others_and_is_named(tmp_path):
+    def broken(rows):
+        raise KeyError("no such column")
+
+    specs = [spec("first", broken), spec("second")]
+    with pytest.raises(ExceptionGroup, match="1 of 2 figures failed") as caught:
+        draw_figures(specs, table(), "quick", tmp_path)
+    assert "llsvm-prop1-first" in str(caught.value.exceptions[0].__notes__)
+    assert (tmp_path / "quick/figures/llsvm-prop1-second.png").exists()
+    assert not list((tmp_path / "quick/figures").glob("*first*"))
+
+
+def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path, monkeypatch):
+    figure = draw_scatter(table())
+    png, _ = save(figure, tmp_path / "a")
+    before = png.read_bytes()
+
+    def half_written(target, **settings):
+        target.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(figure, "savefig", half_written)
+    with pytest.raises(OSError, match="disk full"):
+        save(figure, tmp_path / "a")
+    assert png.read_bytes() == before
+    assert [file.name for file in sorted(tmp_path.iterdir())] == ["a.png", "a.svg"]
+
+
+def test_a_dot_in_a_name_does_not_cut_it(tmp_path):
+    files = save(draw_scatter(table()), tmp_path / "gamma-0.5")
+    assert [file.name for file in files] == ["gamma-0.5.png", "gamma-0.5.svg"]
+
+
+def test_the_same_figure_gives_the_same_bytes_in_another_process(tmp_path):
+    code = (
+        "import sys; from tests_figure import draw; from kernlab.lab.papers.figures import save;"
+        "save(draw(), sys.argv[1])"
+    )
+    (tmp_path / "tests_figure.py").write_text(
+        "import numpy as np, pandas as pd\n"
+        "from kernlab.lab.plots.labels import label_lines\n"
+        "from kernlab.lab.plots.marks import bands\n"
+        "from kernlab.lab.plots.style import house_style, new_figure\n"
+        "@house_style()\n"
+        "def draw():\n"
+        "    figure, ax = new_figure(title='t')\n"
+        "    table = pd.DataFrame({'n': [1, 1, 2, 2], 'y': [1., 2, 3, 4], 'method': 'LASN'})\n"
+        "    bands(ax, table, 'n', 'y', marker='o')\n"
+        "    label_lines(ax)\n"
+        "    return figure\n"
+    )
+    for run, seed in (("one", "1"), ("two", "2")):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(tmp_path)}
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / run)], env=environment, check=True
+        )
+    for suffix in ("png", "svg"):
+        one, two = ((tmp_path / f"{run}.{suffix}").read_bytes() for run in ("one", "two"))
+        assert one == two
+    svg = (tmp_path / "one.svg").read_text("utf-8")
+    assert "<dc:date>" not in svg

@@ -1,0 +1,154 @@
+"""The parts that figures are made of show what the table says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from kernlab.lab.plots import marks
+from kernlab.lab.plots.style import METHOD_COLOURS, dataset_marker, house_style, new_figure
+
+
+@pytest.fixture
+def ax():
+    with house_style():
+        yield new_figure()[1]
+
+
+def repeats():
+    return pd.DataFrame(
+        {"n": [2, 1, 1, 1, 1, 1, 2], "y": [8.0, 1, 2, 3, 4, 100, 10], "method": "LASN"}
+    )
+
+
+def test_band_draws_the_median_and_shades_the_middle_sixty_per_cent(ax):
+    line = marks.band(ax, repeats(), "n", "y", label="LASN")
+    np.testing.assert_allclose(line.get_xdata(), [1, 2])
+    np.testing.assert_allclose(line.get_ydata(), [3, 9])
+    (shade,) = ax.collections
+    corners = shade.get_paths()[0].vertices
+    at_one = corners[corners[:, 0] == 1][:, 1]
+    np.testing.assert_allclose(
+        [at_one.min(), at_one.max()], np.quantile([1, 2, 3, 4, 100], (0.2, 0.8))
+    )
+
+
+def test_band_without_spread_shades_nothing_and_skips_what_is_missing(ax):
+    table = pd.DataFrame({"n": [1, 2, 3], "y": [1.0, np.nan, 3.0]})
+    assert list(marks.band(ax, table, "n", "y").get_xdata()) == [1, 3]
+    assert not ax.collections
+    assert marks.band(ax, table[table.n == 2], "n", "y") is None
+
+
+def test_bands_give_each_method_its_colour_and_each_data_set_its_marker(ax):
+    table = pd.concat([repeats(), repeats().assign(method="LIBSVM")]).assign(dataset="w8a")
+    lines = marks.bands(ax, table, "n", "y")
+    assert {line.get_label(): line.get_color() for line in lines} == {
+        "LASN": METHOD_COLOURS["LASN"],
+        "LIBSVM": METHOD_COLOURS["LIBSVM"],
+    }
+    (line,) = marks.bands(ax, table, "n", "y", by="dataset")
+    assert line.get_marker() == dataset_marker("w8a")
+
+
+@pytest.mark.parametrize("slope", [-1, 0.5, 1, 2, 3])
+def test_slope_guide_has_its_slope_and_stays_below_the_data(ax, slope):
+    n = np.geomspace(10, 1e5, 9)
+    ax.loglog(n, 3e-6 * n**slope)
+    ax.loglog(n, 1e-6 * n**slope)
+    limits = ax.get_xlim()
+    guide = marks.slope_guide(ax, slope)
+    x, y = guide.get_xdata(), guide.get_ydata()
+    assert np.diff(np.log(y)) / np.diff(np.log(x)) == pytest.approx(slope)
+    assert (y < 1e-6 * x**slope).all()
+    assert ax.get_xlim() == limits
+    assert ax.get_ylim()[0] < y.min()
+
+
+@pytest.mark.parametrize(("data", "guide"), [(0.5, 2), (2, 0.5), (-1, 1), (1, -1)])
+def test_slope_guide_stays_below_data_of_another_slope(ax, data, guide):
+    n = np.geomspace(10, 1e5, 9)
+    ax.loglog(n, 3.0 * n**data)
+    x, y = marks.slope_guide(ax, guide).get_data()
+    along = np.geomspace(*x, 50)
+    assert (np.exp(np.interp(np.log(along), np.log(x), np.log(y))) < 3.0 * along**data).all()
+
+
+def test_slope_guide_starts_where_it_is_told(ax):
+    ax.loglog([1, 100], [1, 100])
+    guide = marks.slope_guide(ax, 2, anchor=(2, 5), label="")
+    assert (guide.get_xdata()[0], guide.get_ydata()[0]) == pytest.approx((2, 5))
+    assert "slope" not in {text.get_text() for text in ax.texts}
+
+
+@pytest.mark.parametrize("points", [([], []), ([10], [3.0]), ([1, 2, 3], [0.0, -1.0, 5.0])])
+def test_slope_guide_bears_little_data(ax, points):
+    ax.set(xscale="log", yscale="log")
+    ax.plot(*points)
+    assert np.isfinite(marks.slope_guide(ax, 1).get_ydata()).all()
+
+
+def test_slope_guide_refuses_linear_axes(ax):
+    with pytest.raises(ValueError, match="log-log"):
+        marks.slope_guide(ax, 1)
+
+
+def test_heatmap_shows_medians_in_order_and_leaves_gaps_open(ax):
+    table = pd.DataFrame(
+        [(10.0, 1, 7.0), (0.1, 2, 1.0), (0.1, 1, 2.0), (0.1, 1, 4.0), (0.1, 1, 90.0)],
+        columns=["C", "h", "accuracy"],
+    )
+    drawn = marks.heatmap(ax, table, "C", "h", "accuracy", best="highest")
+    cells = drawn.get_array()
+    np.testing.assert_allclose(cells.filled(-1), [[4, 7], [1, -1]])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.1", "10"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["1", "2"]
+    assert {patch.get_xy() for patch in ax.patches} == {(1, 0)}
+
+
+def test_heatmap_frames_the_lowest_where_asked(ax):
+    table = pd.DataFrame({"C": [1, 2], "h": [1, 1], "seconds": [3.0, 2.0]})
+    marks.heatmap(ax, table, "C", "h", "seconds", best="lowest")
+    assert {patch.get_xy() for patch in ax.patches} == {(1, 0)}
+
+
+def test_heatmap_of_a_single_cell(ax):
+    table = pd.DataFrame({"C": [1], "h": [1], "accuracy": [50.0]})
+    assert marks.heatmap(ax, table, "C", "h", "accuracy", best="lowest").get_array().shape == (1, 1)
+
+
+def shown(ax):
+    return ax.images[0].get_array()
+
+
+def test_spy_marks_the_entries_of_a_small_matrix(ax):
+    matrix = np.array([[1, 0, 0], [0, 0, 2]])
+    marks.spy(ax, matrix, title="L")
+    np.testing.assert_array_equal(shown(ax) > 0, matrix != 0)
+    assert ax.get_xlabel() == "2 × 3, 2 entries (33.33%)"
+
+
+def test_spy_of_a_sparse_matrix_is_that_of_the_dense_one_and_ignores_stored_zeros():
+    dense = np.random.default_rng(0).random((700, 600)) < 0.02
+    stored = sparse.csr_array(dense.astype(float))
+    stored.data[:5] = 0
+    dense[stored.tocoo().row[:5], stored.tocoo().col[:5]] = False
+    panels = new_figure(1, 2)[1]
+    marks.spy(panels[0], dense)
+    marks.spy(panels[1], stored)
+    np.testing.assert_array_equal(shown(panels[0]), shown(panels[1]))
+
+
+def test_spy_keeps_a_single_entry_of_a_large_matrix_visible(ax):
+    matrix = sparse.coo_array(([1.0], ([99_999], [0])), shape=(100_000, 100_000))
+    marks.spy(ax, matrix)
+    assert shown(ax).shape == (480, 480)
+    assert np.argwhere(shown(ax) > 0.3).tolist() == [[479, 0]]
+
+
+def test_plain_log_ticks_say_numbers_as_people_do(ax):
+    ax.set_xscale("log")
+    marks.plain_log_ticks(ax.xaxis)
+    say = ax.xaxis.get_major_formatter()
+    spoken = [say(value) for value in (0.01, 1, 1000, 20_000, 3e6, 1e9)]
+    assert spoken == ["0.01", "1", "1000", "20k", "3M", "1G"]

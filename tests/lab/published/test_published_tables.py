@@ -1,0 +1,182 @@
+"""Every number of every table of the papers against the CSV files, in both directions."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from paper_layouts import TABLE_IDS, expected_numbers
+from paper_tables import paper_tables
+from paper_text import numbers, occurs, plain
+
+import kernlab.lab.published
+from kernlab.lab.published import published, published_ids
+
+FOLDER = Path(kernlab.lab.published.__file__).parent
+STATED = ("text, ", "caption: ", "footnote: ")
+"""How the note of a number begins that stands in a sentence and not in a cell of a table."""
+
+
+def read_csv(id):
+    with (FOLDER / f"{id}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def split(records):
+    """The records of a table's cells, and those of statements in captions and text."""
+    stated = [record for record in records if record["note"].startswith(STATED)]
+    return [record for record in records if record not in stated], stated
+
+
+def table_mismatches(expected, records):
+    """What a paper's table and the records of its cells do not agree on, one line each."""
+    cells = {(record["row"], record["column"]): record for record in records}
+    problems = [f"{key} is in the CSV file alone" for key in cells.keys() - expected.keys()]
+    problems += [f"{key} is in the paper alone" for key in expected.keys() - cells.keys()]
+    for key in expected.keys() & cells.keys():
+        paper, record = expected[key], cells[key]
+        value = float(record["value"] or "nan")
+        if value != paper.value and not (value != value and paper.value != paper.value):
+            problems.append(f"{key} is {paper.value} in the paper, {record['value']} in the CSV")
+        if plain(record["printed"]) != paper.printed:
+            problems.append(f"{key} is printed {paper.printed!r}, the CSV: {record['printed']!r}")
+        if record["unit"] != (paper.unit if value == value else ""):
+            problems.append(f"{key} has unit {paper.unit!r} in the paper, {record['unit']!r}")
+        problems += [f"{key} lacks the note {x!r}" for x in paper.notes if x not in record["note"]]
+        if "bold in the paper" in record["note"] and "bold in the paper" not in paper.notes:
+            problems.append(f"{key} is not bold in the paper")
+    return sorted(problems)
+
+
+def text_mismatches(paper, records):
+    """Statements that the text of a paper (as `plain` gives it) does not make."""
+    problems = []
+    for record in records:
+        key = (record["row"], record["column"])
+        if not occurs(record["printed"], paper):
+            problems.append(f"{key}: the paper has no {record['printed']!r}")
+        if record["value"] and float(record["value"]) != stated_value(record):
+            problems.append(f"{key}: {record['value']} is not in {record['printed']!r}")
+    return problems
+
+
+def stated_value(record):
+    """The number that a statement makes: its only one, or the one that the column points to."""
+    found = numbers(record["printed"]) or [None]
+    *_, last_word = record["column"].split(" ")
+    if "{" in record["printed"] and last_word.isdigit():
+        return found[int(last_word) - 1]
+    if last_word in ("from", "to", "degree", "centres"):  # a range; a pair of FPC's parameters
+        return found[0 if last_word in ("from", "degree") else -1]
+    return found[0] if len(set(found)) == 1 else None
+
+
+@pytest.fixture(scope="session")
+def tables(papers):
+    return {paper: paper_tables(text) for paper, text in papers.items()}
+
+
+@pytest.fixture(scope="session")
+def texts(papers):
+    return {paper: plain(text) for paper, text in papers.items()}
+
+
+def test_every_table_of_the_papers_has_an_id(tables):
+    printed = {f"{paper}-t{number}" for paper in tables for number in tables[paper]}
+    assert printed == set(TABLE_IDS)
+    assert printed == {id for id in published_ids() if "-t" in id}
+
+
+@pytest.mark.parametrize("id", TABLE_IDS)
+def test_table_equals_the_papers(id, tables):
+    cells, _ = split(read_csv(id))
+    assert cells
+    assert table_mismatches(expected_numbers(id, tables[id.split("-")[0]]), cells) == []
+
+
+@pytest.mark.parametrize("id", published_ids())
+def test_statements_stand_in_the_text(id, texts):
+    _, stated = split(read_csv(id))
+    if "-t" not in id:
+        assert len(stated) == len(read_csv(id)) > 0
+    assert text_mismatches(texts[id.split("-")[0]], stated) == []
+
+
+@pytest.mark.parametrize("id", TABLE_IDS)
+def test_one_digit_changed_in_a_table_is_noticed(id, tables):
+    cells, _ = split(read_csv(id))
+    expected = expected_numbers(id, tables[id.split("-")[0]])
+    changed = 0
+    for i, record in enumerate(cells):
+        for field in ("value", "printed"):
+            for text in _with_one_digit_changed(record[field], ring=(1,)):
+                cells[i] = record | {field: text}
+                assert table_mismatches(expected, cells), f"{record} -> {field} {text}"
+                changed += 1
+        cells[i] = record
+    assert changed > 0
+    assert table_mismatches(expected, cells[1:])
+    assert table_mismatches(expected, [*cells, cells[0] | {"row": "one more"}])
+
+
+@pytest.mark.parametrize("id", published_ids())
+def test_one_digit_changed_in_a_statement_is_noticed(id, texts):
+    paper = texts[id.split("-")[0]]
+    for record in split(read_csv(id))[1]:
+        for value in _with_one_digit_changed(record["value"], ring=range(1, 10)):
+            if float(value) != float(record["value"]):  # 0e2 is 0e3
+                assert text_mismatches(paper, [record | {"value": value}]), f"{record} {value}"
+        for printed in _with_one_digit_changed(record["printed"], ring=(1, 9)):
+            wrong = record | {"printed": printed}
+            assert text_mismatches(paper, [wrong]), f"{record} -> {printed}"
+            # Value and print may also be wrong in agreement with each other.
+            wrong["value"] = str(stated_value(wrong))
+            if wrong["value"] not in ("None", str(stated_value(record))):
+                assert text_mismatches(paper, [wrong]), f"{record} -> {printed}"
+
+
+def test_swapped_cells_are_noticed(tables):
+    cells, _ = split(read_csv("lasn-t4"))
+    one, other = dict(cells[0]), dict(cells[1])
+    swapped = [one | {"column": other["column"]}, other | {"column": one["column"]}, *cells[2:]]
+    assert table_mismatches(expected_numbers("lasn-t4", tables["lasn"]), swapped)
+
+
+@pytest.mark.parametrize("id", published_ids())
+def test_frame_equals_the_file(id):
+    frame = published(id)
+    records = read_csv(id)
+    assert len(frame) == len(records)
+    for got, record in zip(frame.to_dict("records"), records, strict=True):
+        value = got.pop("value")
+        expected = record.pop("value")
+        assert value == float(expected) if expected else value != value
+        assert got == record
+
+
+def test_no_sentence_of_a_paper_is_copied(papers):
+    """Notes, titles and captions are our own; what is printed is a cell or a few words."""
+    words = {paper: _words(text) for paper, text in papers.items()}
+    phrases = {
+        paper: {tuple(w[i : i + 7]) for i in range(len(w) - 6)} for paper, w in words.items()
+    }
+    for id in published_ids():
+        frame = published(id)
+        ours = [*frame["note"], frame.attrs["title"], frame.attrs["caption"]]
+        for text in ours:
+            own = _words(text)
+            copied = {tuple(own[i : i + 7]) for i in range(len(own) - 6)} & phrases[
+                id.split("-")[0]
+            ]
+            assert not copied, f"{id}: {text}"
+        assert frame["printed"].map(lambda text: len(text.split())).max() <= 12
+
+
+def _words(text):
+    return "".join(c if c.isalnum() else " " for c in text.lower()).split()
+
+
+def _with_one_digit_changed(text, ring):
+    for i, character in enumerate(text):
+        if character.isascii() and character.isdigit():
+            for step in ring:
+                yield text[:i] + str((int(character) + step) % 10) + text[i + 1 :]

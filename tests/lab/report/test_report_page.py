@@ -1,0 +1,306 @@
+"""The report as HTML: whole, well-formed, self-contained, and nothing in it can break out."""
+
+import base64
+import hashlib
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import report_demo
+
+from kernlab.lab.published import published_all, published_ids
+from kernlab.lab.report import build_report, page
+
+VOID = {"meta", "img", "br", "hr", "input", "link", "circle", "path", "wbr"}
+
+
+class Page(HTMLParser):
+    """Elements with attributes and text, and a check that tags are nested as they should be."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open = [], []
+        self.feed(html)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), f"an attribute twice in <{tag}>"
+        element = {
+            "tag": tag,
+            "text": "",
+            "inside": [e["tag"] for e in self.open],
+            **dict(attributes),
+        }
+        self.elements.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open[-1]["tag"] == tag, f"</{tag}> closes <{self.open[-1]['tag']}>"
+        self.open.pop()
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag, **attributes):
+        return [
+            e
+            for e in self.elements
+            if e["tag"] == tag and all(e.get(k) == v for k, v in attributes.items())
+        ]
+
+
+@pytest.fixture(scope="module")
+def built(finished_run):
+    path = finished_run / "quick" / "index.html"
+    html = path.read_text("utf-8")
+    return path, html, Page(html)
+
+
+def test_the_page_lies_where_it_is_looked_for(built, demo):
+    parsed = built[2]
+    assert build_report("quick", demo) == demo / "quick" / "index.html"
+    assert parsed.all("html")[0]["lang"] == "en"
+    assert "quick" in parsed.all("title")[0]["text"]
+
+
+def test_headings_step_down_one_level_at_a_time(built):
+    levels = [int(e["tag"][1]) for e in built[2].elements if re.fullmatch(r"h[1-6]", e["tag"])]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
+
+
+def test_all_sections_are_named_and_linked(built):
+    parsed = built[2]
+    ids = [e["id"] for e in parsed.elements if "id" in e]
+    assert len(ids) == len(set(ids)), "an id twice"
+    for section in ("scorecard", "gallery", "tables", "notebooks", "provenance"):
+        assert section in ids
+    for element in parsed.elements:
+        for name in ("aria-labelledby", "for"):
+            assert element.get(name, ids[0]) in ids
+
+
+def test_every_link_resolves(built):
+    path, _, parsed = built
+    ids = {e["id"] for e in parsed.elements if "id" in e}
+    links = [e["href"] for e in parsed.all("a")]
+    assert len(links) > 60
+    for link in links:
+        if link.startswith("#"):
+            assert link[1:] in ids, link
+        else:
+            assert (path.parent / link).is_file(), link
+
+
+def test_nothing_is_loaded_from_elsewhere(built):
+    _, html, parsed = built
+    for element in parsed.elements:
+        assert element["tag"] not in ("link", "iframe", "object", "embed", "base")
+        assert "src" not in element or element["src"].startswith("data:image/")
+        assert not any(name.startswith("on") for name in element)
+    assert not re.search(r"(?:src|href|url)\s*[=(]\s*['\"]?\s*(?:https?:)?//", html)
+    (script,) = parsed.all("script")
+    digest = base64.b64encode(hashlib.sha256(script["text"].encode()).digest()).decode()
+    (policy,) = parsed.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert f"script-src 'sha256-{digest}'" in policy["content"]
+    assert "default-src 'none'" in policy["content"]
+
+
+def test_hostile_text_stays_text(built):
+    """A caption, a message, a notebook's title and its error all try to break out."""
+    _, html, parsed = built
+    assert html.count("<script") == 1
+    assert "onerror=alert(1)>" not in html
+    texts = " ".join(e["text"] for e in parsed.elements if e["tag"] in ("td", "figcaption", "li"))
+    assert texts.count(report_demo.HOSTILE) >= 4
+    alts = [e["alt"] for e in parsed.all("img")]
+    assert any(report_demo.HOSTILE in alt for alt in alts)
+
+
+@pytest.mark.parametrize("name", ["report.js", "report.css"])
+def test_what_is_inlined_unescaped_cannot_end_its_element(name):
+    source = (Path(page.__file__).parent / name).read_text("utf-8").casefold()
+    assert "</" not in source
+    assert "<!--" not in source
+
+
+def test_hostile_text_in_every_place_of_a_table(tmp_path, studies):
+    table = report_demo.small_table().assign(dataset=report_demo.HOSTILE)
+    table[report_demo.HOSTILE] = report_demo.HOSTILE
+    table[f"{report_demo.HOSTILE} varies"] = [report_demo.HOSTILE, "a", "b"]
+    (tmp_path / "quick" / "tables").mkdir(parents=True)
+    table.to_csv(tmp_path / "quick" / "tables" / "lasn-t4.csv", index=False)
+    html = build_report("quick", tmp_path).read_text("utf-8")
+    assert html.count("<script") == 1
+    assert "<img src=x" not in html
+
+
+def test_the_scorecard_shows_every_number_with_status_and_reason(built):
+    parsed = built[2]
+    rows = [e for e in parsed.all("tr") if "data-status" in e]
+    assert len(rows) == len(published_all())
+    words = {"reproduced", "better", "different", "not run"}
+    for row in rows:
+        assert row["data-status"].replace("-", " ") in words
+    verdicts = [e for e in parsed.all("td") if e.get("class", "").startswith("verdict")]
+    assert {e["text"].split(maxsplit=1)[1] for e in verdicts} == words
+    reasons = parsed.all("td", **{"class": "reason"})
+    assert len(reasons) == len(rows)
+    assert all(e["text"].strip() for e in reasons)
+
+
+def test_counts_add_up(built):
+    bars = [e["aria-label"] for e in built[2].all("div", role="img")]
+    counts = [
+        [int(n) for n in re.findall(r"(\d+) (?:reproduced|better|different|not run)", b)]
+        for b in bars
+    ]
+    total = len(published_all())
+    assert sum(counts[0]) == total > 0
+    papers, tables = counts[1:6], counts[6:]
+    for part in (papers, tables):
+        assert [sum(column) for column in zip(*part, strict=True)] == counts[0]
+    assert len(tables) == len(published_ids())
+
+
+def test_tables_start_closed(built):
+    details = built[2].all("details")
+    assert len(details) == len(published_ids()) + 7
+    assert not any("open" in e for e in details)
+
+
+def test_numbers_sort_by_value(built):
+    parsed = built[2]
+    numeric = [e for e in parsed.all("td") if "data-value" in e]
+    assert len(numeric) > 1000
+    for cell in numeric:
+        float(cell["data-value"])
+
+
+def test_every_figure_has_its_caption_as_alternative_text(built):
+    parsed = built[2]
+    pictures = [e for e in parsed.all("img") if "src" in e]
+    assert len(pictures) == 4
+    captions = [e["text"] for e in parsed.all("figcaption")]
+    for picture in pictures:
+        assert any(picture["alt"] in caption for caption in captions)
+
+
+def test_the_machine_stands_in_the_header(built):
+    facts = [e["text"].strip() for e in built[2].all("dt")]
+    for name in ("Processor", "Cores", "Memory", "BLAS", "Python"):
+        assert name in facts
+    text = built[2].all("main")[0]["text"]
+    assert "scikit-learn" in text
+    assert "numpy" in text
+
+
+def test_constant_columns_are_said_once(built):
+    text = built[2].all("details", id="table-lasn-t4")[0]["text"]
+    assert text.count("gamma") == 1
+    assert "gamma = 0.1304" in text
+
+
+def test_a_long_table_is_cut_and_says_where_the_rest_is(tmp_path, studies):
+    table = report_demo.sweep_table()
+    folder = tmp_path / "quick" / "tables"
+    folder.mkdir(parents=True)
+    many = table.loc[table.index.repeat(3)].assign(study="lasn-t4")
+    many.to_csv(folder / "lasn-t4.csv", index=False)
+    text = Page(build_report("quick", tmp_path).read_text("utf-8")).all("main")[0]["text"]
+    assert f"The first 200 of {len(many)} rows" in text
+
+
+def test_without_anything_the_page_says_so(tmp_path, studies):
+    path = build_report("quick", tmp_path)
+    text = Page(path.read_text("utf-8")).all("main")[0]["text"]
+    for words in (
+        "No figures have been drawn",
+        "No study has been run",
+        "No notebook has been executed",
+        "This machine; no study has been run",
+    ):
+        assert words in text
+    assert "What went wrong" not in text
+    assert sorted(file.name for file in path.parent.iterdir()) == ["index.html", "scorecard.csv"]
+
+
+def test_what_went_wrong_is_told_at_the_top(demo):
+    (demo / "quick" / "tables" / "hss-t4.csv").write_bytes(b"")
+    parsed = Page(build_report("quick", demo).read_text("utf-8"))
+    (aside,) = parsed.all("aside", **{"class": "problems"})
+    assert "hss-t4.csv cannot be read" in aside["text"]
+
+
+def test_an_empty_table_is_no_obstacle(demo):
+    path = demo / "quick" / "tables" / "hss-t4.csv"
+    path.write_text(path.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    text = Page(build_report("quick", demo).read_text("utf-8")).all("details", id="table-hss-t4")
+    assert "The table has no rows" in text[0]["text"]
+
+
+def test_provenance_that_lacks_parts_is_no_obstacle(demo):
+    folder = demo / "quick" / "tables"
+    (folder / "hss-t4.provenance.json").write_text(json.dumps({"study": "hss-t4"}))
+    runs = [{"machine": {"processor": "an abacus"}}, {"finished": None}]
+    (folder / "lasn-t4.provenance.json").write_text(json.dumps({"runs": runs}))
+    text = Page(build_report("quick", demo).read_text("utf-8")).all("main")[0]["text"]
+    assert "an abacus" in text
+
+
+def test_a_run_on_two_machines_shows_both_the_latest_first(demo):
+    path = demo / "quick" / "tables" / "lasn-t4.provenance.json"
+    told = json.loads(path.read_text("utf-8"))
+    later = {"finished": "2031-01-01T00:00:00+00:00", "machine": {"processor": "a later machine"}}
+    path.write_text(json.dumps({"runs": [*told["runs"], later]}))
+    parsed = Page(build_report("quick", demo).read_text("utf-8"))
+    assert "a later machine" in parsed.all("header")[0]["text"]
+    assert [e["text"] for e in parsed.all("h3") if "last run" in e["text"]] == [
+        "1 study, last run 2031-01-01 00:00 UTC",
+        "7 studies, last run 2026-03-01 10:02 UTC",
+    ]
+
+
+def test_the_order_in_which_libraries_were_loaded_makes_no_other_machine(demo):
+    path = demo / "quick" / "tables" / "lasn-t4.provenance.json"
+    told = json.loads(path.read_text("utf-8"))
+    told["runs"][0]["machine"]["blas"].reverse()
+    path.write_text(json.dumps(told))
+    parsed = Page(build_report("quick", demo).read_text("utf-8"))
+    assert len([e for e in parsed.all("h3") if "last run" in e["text"]]) == 1
+
+
+def test_timings_say_for_which_processor_blas_took_its_kernels(demo):
+    path = demo / "quick" / "tables" / "lasn-t4.provenance.json"
+    told = json.loads(path.read_text("utf-8"))
+    pool = {"user_api": "blas", "internal_api": "openblas", "architecture": "SkylakeX"}
+    asked = {"blas": [pool], "blas_core_type_asked_for": "SkylakeX"}
+    later = {"finished": "2031-01-01T00:00:00+00:00", "machine": asked}
+    path.write_text(json.dumps({"runs": [*told["runs"], later]}))
+    text = Page(build_report("quick", demo).read_text("utf-8")).all("main")[0]["text"]
+    assert "openblas (kernels for SkylakeX), OPENBLAS_CORETYPE=SkylakeX" in text
+
+
+def test_an_unknown_profile_is_refused(tmp_path):
+    with pytest.raises(Exception, match="no profile called 'fast'"):
+        build_report("fast", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_stays_small(built):
+    assert built[0].stat().st_size < 3_000_000
+
+
+def test_no_folder_of_this_machine_is_named(built):
+    assert str(built[0].parent) not in built[1]

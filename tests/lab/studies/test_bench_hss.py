@@ -1,0 +1,139 @@
+"""The benchmark of HSSSVC: every kind of point runs, and the lines say what they mean."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from quick_rows import table_of
+
+from kernlab.lab.bench import hss as bench_hss
+from kernlab.lab.bench.hss import (
+    CONVERGED,
+    DECAY,
+    EXACT,
+    HSS,
+    NINE,
+    PAPERS_MODE,
+    SCALING,
+    comparison,
+)
+from kernlab.lab.bench.hss_work import resampled
+from kernlab.lab.catalogue import STUDIES
+
+STUDY = STUDIES["bench-hss"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return table_of(STUDY, STUDY.grid("quick"))
+
+
+def of(table, variant, method=HSS):
+    return table[(table["variant"] == variant) & (table["method"] == method)]
+
+
+def test_seconds_and_quality_are_told_apart(table):
+    for variant in ("table 4", "table 5"):
+        for method in (HSS, PAPERS_MODE):
+            row = of(table, variant, method).iloc[0]
+            parts = row["compress_seconds"] + row["factor_seconds"]
+            assert 0 < parts <= row["approximate_seconds"] * 1.01
+            assert row["solve_residual"] < 1e-10
+            assert row["test_accuracy"] > 0.7
+            assert (row["n_iter"], row["beta"]) == (10, 100.0)
+            assert row["smallest_eigenvalue"] > -50.0
+    rough, finer = (of(table, variant).iloc[0] for variant in ("table 4", "table 5"))
+    assert finer["sampled_error"] < rough["sampled_error"]
+
+
+def test_the_quick_rows_have_their_comparison(table):
+    lines = comparison(table)
+    assert list(lines.columns) == bench_hss.COLUMNS
+    assert lines["work"].str.contains("to the optimum").any()
+    assert lines["work"].str.startswith("cube").any()
+
+
+def test_errors_fall_with_the_tolerance(table):
+    rows = of(table, DECAY).sort_values("digits")
+    assert (rows["sampled_error"] < 10 * 10.0 ** -rows["digits"]).all()
+    assert (rows["smallest_rank"] > 0).all()
+
+
+def test_at_the_optimum_both_decide_alike(table):
+    ours, theirs = (of(table, CONVERGED, method).iloc[0] for method in (HSS, EXACT))
+    assert ours["converged"]
+    assert 0 <= ours["gap"] < 5e-3
+    assert ours["dual_objective"] == pytest.approx(theirs["dual_objective"], rel=1e-3)
+    assert ours["test_accuracy"] == pytest.approx(theirs["test_accuracy"], abs=0.003)
+
+
+def test_growing_rows_are_in_single_precision_and_all_different():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(50, 4)) * [1.0, 10.0, 100.0, 0.0], np.arange(50)
+    moved, labels = resampled(X, y, 1000, seed=0)
+    assert moved.dtype == np.float32
+    assert len(np.unique(moved[:, 0])) > 990
+    shift = moved - X[labels]
+    np.testing.assert_allclose(shift.std(axis=0), 0.1 * X.std(axis=0), rtol=0.1)
+
+
+def test_key_figures_hold_no_seconds(table):
+    figures = STUDY.key_figures(table)
+    assert any(text.endswith("%") for text in figures.values())
+    assert figures["cube, rel_tol 1e-2"].startswith("error below")
+
+
+def test_every_row_that_is_asked_for_has_its_points():
+    points = STUDY.grid("standard")
+    for name in bench_hss.SETS:
+        for variant in ("table 4", "table 5"):
+            found = [p for p in points if (p.dataset, p.variant) == (name, variant)]
+            assert {HSS, PAPERS_MODE} <= {p.method for p in found}
+            assert sum(p.method == HSS for p in found) == bench_hss.REPEATS
+    assert {p["rows"] for p in points if p.variant == SCALING} >= {10**5, 10**6}
+    assert {p["digits"] for p in points if p.dataset == "cube"} >= {2, 8}
+    assert {p.dataset for p in points if p.variant == CONVERGED and p.method == EXACT} >= {
+        "skin_nonskin"
+    }
+    assert [p.dataset for p in points if p.variant == NINE] == ["ijcnn1"] * bench_hss.REPEATS
+    longest = max(STUDY.predict_seconds(p) or 0.0 for p in points if p.method != PAPERS_MODE)
+    assert longest <= 240.0
+
+
+def test_the_comparison_sets_medians_beside_what_is_asked():
+    def row(variant, method=HSS, name="ijcnn1", **columns):
+        base = {"dataset": name, "method": method, "variant": variant, "status": "ok"}
+        return base | {"threads": 2, "gap": np.nan, "solve_residual": np.nan} | columns
+
+    rows = [
+        row("table 4", compress_seconds=s, factor_seconds=0.5, fit_seconds=2 * s,
+            solve_seconds=0.1, test_accuracy=0.92, solve_residual=1e-14)
+        for s in (1.5, 1.0, 9.0)
+    ]  # fmt: skip
+    rows.append(row(NINE, fit_seconds=3.6))
+    rows.append(row("table 4", name="a9a", fit_seconds=2.0, compress_seconds=1.5,
+                    factor_seconds=0.5, solve_seconds=0.1))  # fmt: skip
+    rows.append(row("table 4", EXACT, "a9a", fit_seconds=60.0))
+    rows += [
+        row(SCALING, name="susy-30000", n_train=n, fit_seconds=n * 4e-5) for n in (10**5, 10**6)
+    ]
+    rows.append(row(DECAY, name="cube", digits=2, sampled_error=0.02, smallest_rank=4,
+                    approximate_seconds=1.0))  # fmt: skip
+    for method, seconds, objective in ((HSS, 10.0, 99.0), (EXACT, 25.0, 100.0)):
+        rows.append(row(CONVERGED, method, "cod-rna", n_train=100, fit_seconds=seconds,
+                        test_accuracy=0.9, dual_objective=objective))  # fmt: skip
+    lines = comparison(pd.DataFrame(rows)).set_index("work")
+    assert list(lines.columns) == bench_hss.COLUMNS[1:]
+    ijcnn1 = lines.loc["ijcnn1, table 4"]
+    assert ijcnn1["seconds"] == 2.0
+    assert ijcnn1["ratio"] == pytest.approx(11.752 / 2.0)
+    assert "92.4" in ijcnn1["asked"]
+    assert lines.loc["ijcnn1, table 4, solve", "gap"] == 1e-14
+    assert lines.loc["ijcnn1, nine values of C against one", "ratio"] == pytest.approx(1.2)
+    assert lines.loc["a9a, table 4, against SVC", "ratio"] == 30.0
+    scaling = lines[lines.index.str.contains("like susy")].iloc[0]
+    assert scaling["ratio"] == pytest.approx(1.0)
+    decay = lines[lines.index.str.startswith("cube")].iloc[0]
+    assert decay["ratio"] == pytest.approx(2.0)
+    optimum = lines[lines.index.str.contains("to the optimum")].iloc[0]
+    assert optimum["ratio"] == 2.5
+    assert optimum["gap"] == pytest.approx(0.01)

@@ -1,0 +1,212 @@
+"""The bench of the Nystrom machines: every kind of point runs, and figures mean what they say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from quick_rows import table_of
+
+from kernlab.estimators import LASN
+from kernlab.lab.bench import nystrom as bench_nystrom
+from kernlab.lab.bench import nystrom_fits as bench_nystrom_fits
+from kernlab.lab.bench import roofline
+from kernlab.lab.bench.nystrom import COLUMNS, FITS, comparison
+from kernlab.lab.bench.nystrom_fits import GAP, TOLERANCES, measure_equal_gap, objective
+from kernlab.lab.bench.nystrom_solvers import TO_GAP, features_of, measure_solver
+from kernlab.lab.bench.nystrom_work import waves, write_waves
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine.base import NotRun, Point
+from kernlab.rows.svmlight import SvmlightRows
+from kernlab.solvers import solve_newton
+
+STUDY = STUDIES["bench-nystrom"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return table_of(STUDY, STUDY.grid("quick"))
+
+
+def chosen(table, variant, method):
+    found = table[(table["variant"] == variant) & (table["method"] == method)]
+    assert len(found), f"no row of {variant}, {method}"
+    return found.iloc[0]
+
+
+def test_the_quick_rows_have_their_comparison(table):
+    lines = comparison(table)
+    assert list(lines.columns) == COLUMNS
+    assert lines["work"].str.startswith("liver-disorders").any()
+
+
+def test_all_sides_reach_the_same_machine(table):
+    fits = table[table["variant"].isin(["fit", "equal gap"])]
+    assert np.ptp(fits["test_accuracy"]) < 0.01
+    assert fits["test_accuracy"].min() > 0.84
+    text = STUDY.key_figures(table)
+    assert text["magic, equal gap, LASN"].endswith("%")
+    assert text["liver-disorders, solve to 1e-4, LA-TRON"] == "58.5 %"
+
+
+def test_the_roofline_lies_below_what_was_reached(table):
+    row = chosen(table, "fit", "LASN")
+    assert 0 < row["roofline_seconds"] < row["fit_seconds"]
+
+
+def test_equal_gaps_are_equal_and_no_tighter_than_need_be(table):
+    ours, peer = (chosen(table, "equal gap", m) for m in ("LASN", "Nystroem + LinearSVC"))
+    assert 0 <= ours["gap"] <= GAP
+    assert -1e-6 <= peer["gap"] <= GAP
+    # The same landmarks: one optimum, up to the two sides' treatment of tiny eigenvalues.
+    assert ours["objective"] == pytest.approx(peer["objective"], rel=2 * GAP)
+    assert peer["peer_tol"] in TOLERANCES
+    assert peer["peer_tol"] > TOLERANCES[-1]
+
+
+def test_a_peer_that_stops_early_gets_a_tighter_tolerance(monkeypatch):
+    """A gap that only the last tolerances reach."""
+    point = Point.make("magic", "Nystroem + LinearSVC", "equal gap", n_landmarks=20)
+    loose = measure_equal_gap(point, 0)
+    monkeypatch.setattr(bench_nystrom_fits, "GAP", 1e-9)
+    assert measure_equal_gap(point, 0)["peer_tol"] < loose["peer_tol"]
+
+
+def test_the_objective_is_the_solvers():
+    F, y = np.random.default_rng(0).normal(size=(100, 4)), np.where(np.arange(100) % 3, 1.0, -1.0)
+    found = solve_newton(F, y, C=10.0, intercept="penalised")
+    value = objective(F, y, found.coefficients, found.intercept)
+    assert value == pytest.approx(found.objective, rel=1e-12)
+
+
+def test_solvers_stop_at_the_objective_asked_for(table):
+    for method in ("LA-SN", "LA-DCD", "LA-TRON"):
+        assert chosen(table, TO_GAP, method)["gap"] <= 1e-4
+    F, y, _, _, optimum = features_of("liver-disorders", 145)
+    found = solve_newton(F, y, C=10.0, intercept="penalised", tol=1e-10)
+    assert optimum == pytest.approx(found.objective, rel=1e-8)
+    tight = measure_solver(
+        Point.make("liver-disorders", "LA-SN", "solve, default stop", n_landmarks=145), 0
+    )
+    assert abs(tight["gap"]) < 1e-8
+
+
+def test_sweeps_take_all_their_points(table):
+    sweep, path = (chosen(table, v, "LASN") for v in ("k sweep, one map", "path over C"))
+    for row in (sweep, path):
+        assert row["gap"] <= 1e-4
+        assert row["fit_seconds"] == pytest.approx(
+            row["approximate_seconds"] + row["solve_seconds"], rel=0.2
+        )
+    assert path["test_accuracy"] >= chosen(table, "fit", "LASN")["test_accuracy"] - 0.01
+
+
+def test_a_file_gives_what_memory_gives(table, tmp_path):
+    file, memory = (chosen(table, "file", m) for m in ("SBM from a file", "DCD in memory"))
+    assert file["objective"] == pytest.approx(memory["objective"], rel=1e-3)
+    assert file["child_peak_bytes"] > 5e7
+    first = write_waves(tmp_path / "waves.svm", 120)
+    rows = SvmlightRows(tmp_path / "waves.svm")
+    assert rows.shape == (120, 22)
+    np.testing.assert_allclose(rows[:], first, atol=1e-4)
+    np.testing.assert_array_equal(rows.labels, waves(120, 22)[1])
+
+
+def test_a_file_of_several_blocks_does_not_repeat_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernlab.lab.bench.nystrom_work.BLOCK_OF_TEXT", 50)
+    first = write_waves(tmp_path / "waves.svm", 120)
+    rows = SvmlightRows(tmp_path / "waves.svm")
+    assert rows.shape == (120, 22)
+    assert first.shape == (50, 22)
+    assert len(np.unique(rows[:], axis=0)) == 120
+
+
+def test_operations_are_counted(monkeypatch):
+    """Rates of one per second show the operations themselves."""
+    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(1.0, np.inf, np.inf))
+    X, y = waves(600, 3)
+    model = LASN(10, random_state=0).fit(X, y)
+    rows = sum(step["work"] for step in model.result_.trace)
+    assert rows > 100
+    k = model.approximation_.rank_
+    assert roofline.seconds_of_landmark_fit(X, model) == 2 * 600 * 3 * k * 4 + 2 * k * k * rows
+    model.landmarks = model.landmarks_
+    assert roofline.seconds_of_landmark_fit(X, model) == 2 * 600 * 3 * k + 2 * k * k * rows
+    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(np.inf, np.inf, 1.0))
+    assert roofline.seconds_of_landmark_fit(X, model) == 600 * k
+
+
+def test_measured_rates_are_those_of_a_computer():
+    rates = roofline.rates()
+    assert 1e8 < rates.double_operations < 1e14
+    assert 1e6 < rates.exponentials < 1e12
+
+
+def test_the_exact_machine_comes_with_its_gap():
+    point = Point.make("liver-disorders", "LIBSVM", "fit", n_landmarks=0)
+    row = bench_nystrom_fits.measure_fit(point, 0)
+    assert 0 <= row["gap"] < 1e-2
+    assert row["predict_seconds"] > 0
+    assert row["test_accuracy"] > 0.4
+
+
+def test_a_library_that_is_absent_is_a_row_that_says_so(monkeypatch):
+    def absent():
+        raise ImportError("scikit-learn-intelex cannot be imported")
+
+    monkeypatch.setattr("kernlab.lab.baselines.intelex.intel_svc", absent)
+    with pytest.raises(NotRun, match="intelex"):
+        bench_nystrom_fits._exact("scikit-learn-intelex")
+
+
+# -------------------------------------------------------------- the table of what was asked
+def test_the_comparison_divides_the_right_seconds():
+    def row(dataset, method, variant, seconds, k=None, **more):
+        columns = {"status": "ok", "threads": 2, "test_accuracy": 0.9, "gap": 1e-5}
+        columns |= {"peak_bytes": 1e9, "n_train": 100, "predict_seconds": seconds / 100}
+        columns |= {"dataset": dataset, "method": method, "variant": variant, "n_landmarks": k}
+        columns |= {"fit_seconds": seconds, "solve_seconds": seconds, "roofline_seconds": 0.1}
+        return columns | more
+
+    rows = pd.DataFrame(
+        [
+            *(row(name, "LASN", "fit", 1.0 + 0.1 * i, k) for name, k, _ in FITS for i in range(3)),
+            *(row(name, "Nystroem + LinearSVC", "fit", 11.0, k) for name, k, _ in FITS),
+            row("ijcnn1", "LIBSVM", "fit", 220.0, 0),
+            row("w8a", "LASN", "k sweep, one map", 1.21, 1000),
+            row("w8a", "LASN", "path over C", 2.2, 200),
+            row("generated", "LASN", "scaling", 1.0, n_train=1e5),
+            row("generated", "LASN", "scaling", 11.0, n_train=1e6),
+            row("generated", "SBM from a file", "file", 4.0, objective=100.05,
+                child_peak_bytes=3e8),
+            row("generated", "DCD in memory", "file", 8.0, objective=100.0),
+            row("a1a", "LA-SN", TO_GAP, 1.0, 200),
+            row("a1a", "LA-DCD", TO_GAP, 7.0, 200),
+            row("a1a", "LA-TRON", "solve, default stop", 3.0, 200),
+        ]
+    )  # fmt: skip
+    lines = comparison(rows)
+    assert list(lines.columns) == COLUMNS
+    lines = lines.set_index(["work", "method"])["ratio"]
+    assert lines["a9a, k = 200", "LASN"] == pytest.approx(10.0)
+    assert np.isnan(lines["a9a, k = 200", "Nystroem + LinearSVC"])
+    assert lines["ijcnn1, k = 1000, against SVC", "LASN"] == pytest.approx(200.0)
+    assert lines["ijcnn1, predict", "LASN"] == pytest.approx(200.0)
+    assert lines["w8a, k sweep, one map", "LASN"] == pytest.approx(1.1)
+    assert lines["w8a, path over C", "LASN"] == pytest.approx(2.0)
+    assert lines["n from 100,000 to 1,000,000", "LASN"] == pytest.approx(np.log10(11.0))
+    assert lines["rows of a file", "SBM from a file"] == pytest.approx(0.5)
+    of_solvers = next(work for work, method in lines.index if method == "LA-SN")
+    assert lines[of_solvers, "LA-SN"] == pytest.approx(3.0)
+    asked = comparison(rows).set_index("work")["asked"]["rows of a file"]
+    assert "held 300 MB" in asked
+    assert "+0.050 %" in asked
+    assert comparison(rows.assign(status="failed")).empty
+
+
+def test_the_standard_table_holds_what_is_asked():
+    points = STUDY.grid("standard")
+    assert {(p.dataset, p["n_landmarks"]) for p in points if p.variant == "equal gap"} == {
+        (name, k) for name, k, _ in FITS
+    }
+    covtype = {p.method for p in points if p.dataset == bench_nystrom.COVTYPE[0]}
+    assert covtype >= {"LASN", "LIBSVM", "scikit-learn-intelex"}
+    assert {"LA-SN", "LA-DCD", "LA-TRON"} <= {p.method for p in points if p.variant == TO_GAP}
