@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg as la
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernlab import parallel
+from kernlab import runtime as parallel
 from kernlab.runtime import (
     ONE_THREAD_SIZE,
     blas_threads_for,

@@ -5,7 +5,7 @@ import io
 import pytest
 from tqdm import tqdm
 
-from kernlab import watching
+from kernlab import runtime as watching
 
 KERNEL, OPENED = {"JPY_PARENT_PID": "1"}, {"JPY_PARENT_PID": "1", "JPY_SESSION_NAME": "a.ipynb"}
 

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 
-import kernlab.lab.plots
+import kernlab.lab.papers.figures
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.papers.figures import FIGURES, FigureSpec, draw_all, save
 from kernlab.lab.plots.registry import by_study, draw_figures, finished
@@ -106,7 +106,7 @@ def test_every_figure_belongs_to_a_study():
 
 
 def test_draw_all_writes_pictures_and_captions(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernlab.lab.plots, "FIGURES", by_study([spec()]))
+    monkeypatch.setattr(kernlab.lab.papers.figures, "FIGURES", by_study([spec()]))
     (png,) = draw_all("llsvm-prop1", table(), "quick", out=tmp_path)
     folder = tmp_path / "quick" / "figures"
     assert png == folder / "llsvm-prop1-scatter.png"

@@ -193,7 +193,7 @@ def test_import_does_not_load_pandas():
 
 @pytest.mark.parametrize("before", ["", "import kernlab.lab.published; "])
 def test_the_name_at_the_top_is_callable_in_any_order_of_imports(before):
-    code = f"{before}from kernlab import published; print(len(published('lasn-t4')))"
+    code = f"{before}from kernlab.lab import published; print(len(published('lasn-t4')))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) == len(published("lasn-t4"))
 

@@ -8,10 +8,10 @@ from paper_layouts import TABLE_IDS, expected_numbers
 from paper_tables import paper_tables
 from paper_text import numbers, occurs, plain
 
-import kernlab.lab.published
+import kernlab
 from kernlab.lab.published import published, published_ids
 
-FOLDER = Path(kernlab.lab.published.__file__).parent
+FOLDER = Path(kernlab.__file__).parent / "lab" / "published"
 STATED = ("text, ", "caption: ", "footnote: ")
 """How the note of a number begins that stands in a sentence and not in a cell of a table."""
 
