@@ -36,7 +36,7 @@ lock: .venv/ready ## renew the locked versions
 	@$(BIN)/python -m pip install --quiet pip-tools
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
 		--no-annotate --no-emit-options --no-emit-index-url --no-emit-find-links \
-		--extra test --extra build --output-file requirements.lock pyproject.toml
+		--extra lab --extra dask --extra test --extra build --output-file requirements.lock pyproject.toml
 
 clean: ## delete what was computed and set up
 	rm -rf .venv .artefacts figures/quick figures/standard figures/paper
