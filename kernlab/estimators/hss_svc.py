@@ -159,20 +159,17 @@ class HSSSVC(KernelMachine):
         return HSSKernel(**arguments | dict(self.approximation_params or {})), solver
 
     def _solver_arguments(self, solver):
-        steps_are_fixed = self.tol is None
+        limit = {"tol": self.tol, "max_iter": self.max_iter}
         arguments = {
             "C": self.C,
             "loss": self.loss,
             "intercept": self.intercept,
             "beta": self.beta,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
             "certificate": self.certificate,
+            "relaxation": self.relaxation,
+            "acceleration": self.acceleration,
+            **({"steps": self.max_iter} if self.tol is None else limit),
         }
-        for name, papers in (("relaxation", 1.0), ("acceleration", 0)):
-            given = getattr(self, name)
-            if given is not None or steps_are_fixed:
-                arguments[name] = papers if given is None else given
         return arguments | dict(self.solver_params or {})
 
     @property

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.kernels import kernel_product
 from kernlab.rows.validation import validate_data
-from kernlab.solvers import dual_admm_path, newton_path
+from kernlab.solvers import newton_path, solve_dual_admm
 
 STARTS_FROM_DUAL = ("dcd", "sbm")
 
@@ -174,8 +174,8 @@ def _solved(machine, solver, data, signs, weights, costs, starts):
             for i, sign in enumerate(signs)
         ]
     if solver.name == "dual-admm":
-        return dual_admm_path(
-            data, np.column_stack(signs), costs, sample_weight=weights, **arguments
+        return solve_dual_admm(
+            data, np.column_stack(signs), C=costs, sample_weight=weights, **arguments
         )
     if solver.all_at_once:
         together = [

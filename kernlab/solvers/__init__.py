@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
-from kernlab.solvers.dual_admm.course import paper_beta
-from kernlab.solvers.dual_admm.solve import dual_admm_path, solve_dual_admm
+from kernlab.solvers.dual_admm.iteration import paper_beta, solve_dual_admm
 from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.hinge.admm import solve_hinge_admm
 from kernlab.solvers.linear.blocks import TransformedRows
@@ -31,7 +30,6 @@ __all__ = [
     "best_intercept",
     "certify_dual",
     "certify_primal",
-    "dual_admm_path",
     "get_solver",
     "newton_path",
     "paper_beta",

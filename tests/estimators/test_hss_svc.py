@@ -67,10 +67,7 @@ def test_at_the_optimum_weight_two_is_the_row_twice():
 def test_ten_steps_are_the_papers():
     ours = machine(C=1.0).fit(X, Y)
     assert (ours.n_iter_, ours.beta_) == (10, 100.0)
-    by_hand = solve_dual_admm(
-        ours.approximation_, 2.0 * Y - 1.0, C=1.0, beta=100.0, tol=None, max_iter=10,
-        relaxation=1.0, acceleration=0,
-    )  # fmt: skip
+    by_hand = solve_dual_admm(ours.approximation_, 2.0 * Y - 1.0, C=1.0, beta=100.0, steps=10)
     dual = np.zeros(len(X))
     dual[ours.support_] = ours.dual_coef_[0]
     np.testing.assert_array_equal(dual, by_hand.coefficients)

@@ -198,7 +198,7 @@ def test_the_exact_certificate_asks_the_exact_kernel():
     def gap(kernel, **params):
         machine = KernelMachine(
             "hss", "dual-admm", kernel=kernel, loss="hinge", random_state=0, **params,
-            solver_params={"certificate": "exact", "tol": None, "max_iter": 10, "beta": 100.0},
+            solver_params={"certificate": "exact", "steps": 10, "beta": 100.0},
         )  # fmt: skip
         return machine.fit(X, Y).result_.relative_gap
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import gamma_from_sigma, kernel_product
 from kernlab.lab.papers.hss.nulls import DiagonalKernel, block_diagonal
-from kernlab.solvers import dual_admm_path
+from kernlab.solvers import solve_dual_admm
 
 HSS, IDENTITY, BLOCKS = "HSS", "K~ = I", "block diagonal"
 MATRICES = (HSS, IDENTITY, BLOCKS)
@@ -33,15 +33,15 @@ def approximated(matrix, X, h, seed, **tolerances):
 
 def papers_steps(kernel, y, costs, steps=PAPERS_STEPS, beta="auto", **parameters):
     """One result for each C after a fixed number of plain steps, as Algorithm 3 takes them."""
-    parameters |= {"tol": None, "max_iter": steps, "beta": beta}
-    return dual_admm_path(kernel, y, costs, relaxation=1.0, acceleration=0, **parameters)[0]
+    return solve_dual_admm(kernel, y, C=np.asarray(costs), steps=steps, beta=beta, **parameters)
 
 
 def converged(kernel, y, costs, tol=1e-3, max_iter=1000, **parameters):
     """One result for each C at the optimum with K~; where that is not reached the table says so."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        return dual_admm_path(kernel, y, costs, tol=tol, max_iter=max_iter, **parameters)[0]
+        costs = np.asarray(costs)
+        return solve_dual_admm(kernel, y, C=costs, tol=tol, max_iter=max_iter, **parameters)
 
 
 def decisions(kernel_function, X_test, X, results):

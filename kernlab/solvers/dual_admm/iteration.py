@@ -1,0 +1,506 @@
+"""ADMM on the dual of a support vector machine, by solves with K~ + beta I (Cipolla, Gondzio 2021).
+
+    minimise over a   1/2 a^T Y K~ Y a - e^T a [+ sum_i a_i^2 / (4 C_i)]
+    subject to        0 <= a_i <= C_i  [0 <= a_i],   y^T a = 0
+
+(brackets: the squared hinge), split into x, which sees K~ and y^T x = 0, and z, which sees the box
+(eq. 3). With the multiplier mu of x = z, a step of Algorithm 2 is
+
+    x = Y K_b^-1 Y q - (e^T K_b^-1 Y q / e^T K_b^-1 e) Y K_b^-1 e,     K_b = K~ + beta I    (eq. 5)
+    z = the projection of x - mu / beta on the box                                          (eq. 6)
+    mu = mu - beta (x - z)
+
+with q = e + mu + beta z (where Algorithm 3 prints x). The same as a map of one vector v = z -
+mu / beta, over-relaxed (1 in the paper) and with the proximal point of the box, or of the squared
+hinge's a^2 / (4 C), for the projection:
+
+    z = prox(v),   x as above,   v <- v + relaxation (x - z)
+
+Labels enter as signs only: K~ + beta I is factorised once, and every class and every C is a column
+of one right-hand side.
+
+The intercept is b = mean over margin vectors of y_j - sum_i a_i y_i K~_ij (eqs. 2 and 7 with the
+sign put right); without margin vectors, the middle of what the optimality conditions leave.
+
+Where K~ has a negative eigenvalue, x still has a minimum for beta > -lambda_min, but the iteration
+converges only for beta > -2 lambda_min: smaller ones are refused. What it then converges to
+satisfies the optimality conditions; it need not be the global minimum, and no gap bounds that.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_scalar
+
+from kernlab.runtime import require_memory
+from kernlab.solvers.certificates import (
+    INTERCEPTS,
+    best_intercept,
+    certify_dual,
+    feasible_dual,
+    kkt_residual,
+    primal_objective,
+)
+from kernlab.solvers.dual_admm.acceleration import Anderson
+from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
+from kernlab.solvers.result import SolverResult, warn_unless_converged
+
+OFFERED = {
+    "intercept": INTERCEPTS,
+    "criterion": ("gap", "residuals"),
+    "certificate": ("approximate", "exact"),
+}
+BETAS = ("adaptive", "auto")
+FIRST_BETA = 1.0
+BALANCE_AT = (10, 20, 40, 80, 160, 320, 640, 1280)  # steps after which beta may change
+UNBALANCED = 2.0
+LARGEST_CHANGE = 10.0
+STEPS_BETWEEN_CHECKS = 10
+SAFETY = 1.05  # beta is kept by this factor above the bound for convergence
+RAISED = 2.0
+VECTORS = 10  # of the length of v that a step holds for each problem
+TINY = np.finfo(float).tiny
+
+
+def paper_beta(n_rows):
+    """Section 3.3: 100, or 1000 above 100,000 rows, or 10,000 above 1,000,000."""
+    return 1e2 if n_rows <= 1e5 else 1e3 if n_rows <= 1e6 else 1e4
+
+
+def solve_dual_admm(
+    approximation,
+    y,
+    *,
+    C=1.0,
+    loss="hinge",
+    intercept="free",
+    tol=None,
+    max_iter=None,
+    steps=None,
+    beta="adaptive",
+    relaxation=None,
+    acceleration=None,
+    criterion="gap",
+    certificate="approximate",
+    sample_weight=None,
+    start=None,
+    callback=None,
+    random_state=None,
+    max_memory=None,
+):
+    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i s_i) through its dual, by ADMM.
+
+    Parameters
+    ----------
+    approximation : what offers `operator()`, `shifted(beta)` and `is_definite(beta)`.
+    y : labels -1 and 1, or one column of them for each of several problems.
+    C : a number, or several; all columns and all C are solved together.
+    loss, intercept : "hinge" or "squared_hinge"; "free" (eq. 1), "penalised" or "none".
+    tol : bound on the relative gap between the objectives of primal and dual with K~ or, with
+        criterion="residuals", on the relative primal and dual residuals of ADMM, which cost no
+        product but prove nothing. None for 1e-3.
+    max_iter : steps at most; None for 1000.
+    steps : exactly so many, as the paper prescribes (10), whatever is reached: such a result has
+        not converged, and its message says how near it is. None to go on to `tol`.
+    beta : a number; "adaptive", balanced as it goes (each change is a new factorisation); "auto",
+        `paper_beta` (Section 3.3). The last two are raised where K~ has negative eigenvalues.
+    relaxation : in (0, 2); None for 1.6, or with `steps` for the paper's 1.
+    acceleration : steps that Anderson's method remembers; None for 8, or with `steps` for 0.
+    certificate : objectives with K~ ("approximate") or with the exact kernel ("exact", streamed).
+    sample_weight : of each row, multiplies C.
+    start : dual variables to begin from, one column per problem and, within it, per C.
+    callback : is called with every row of the traces.
+    random_state : not used; there is nothing random here.
+    max_memory : for the vectors that all problems hold.
+
+    Returns
+    -------
+    A `SolverResult`; a list of them along C if C is an array; a list over columns (of results or of
+    lists) if y is a matrix. The coefficients are a_i y_i; the KKT residual is the projected
+    gradient of the dual with the certificate's matrix, in units of the margin.
+    """
+    began = time.perf_counter()
+    prescribed = steps is not None
+    relaxation = (1.0 if prescribed else 1.6) if relaxation is None else relaxation
+    acceleration = (0 if prescribed else 8) if acceleration is None else acceleration
+    tol, max_iter = 1e-3 if tol is None else tol, 1000 if max_iter is None else max_iter
+    check_scalar(tol, "tol", (float, int), min_val=0)
+    check_scalar(acceleration, "acceleration", Integral, min_val=0)
+    limit = "steps" if prescribed else "max_iter"
+    check_scalar(steps if prescribed else max_iter, limit, Integral, min_val=1)
+    if not 0 < relaxation < 2:
+        raise ValueError(f"relaxation must lie between 0 and 2, not {relaxation!r}")
+    chosen = {"intercept": intercept, "criterion": criterion, "certificate": certificate}
+    for name, value in chosen.items():
+        if value not in OFFERED[name]:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(OFFERED[name])}")
+    if certificate == "exact" and not hasattr(approximation, "exact_product"):
+        raise ValueError(
+            f"certificate='exact' needs products with the exact kernel matrix, which "
+            f"{type(approximation).__name__} does not offer: use certificate='approximate'"
+        )
+    problems = _Problems.of(y, np.atleast_1d(C), sample_weight, get_loss(loss), intercept)
+    n, p = problems.labels.shape
+    vectors = VECTORS + 2 * acceleration
+    require_memory(
+        8 * n * p * vectors,
+        max_memory,
+        what="ADMM on the dual",
+        arithmetic=f"{vectors} vectors of {n} numbers for each of {p} problems",
+        way_out="Take fewer C at a time, or acceleration=0.",
+    )
+    iteration = _Iteration(approximation, problems, beta, relaxation, criterion, began, callback)
+    if start is not None:
+        iteration.begin_from(start)
+    iteration.run(None if prescribed else tol, steps or max_iter, acceleration)
+    results = _certified(approximation, problems, iteration.z, not prescribed, certificate)
+    seconds = (time.perf_counter() - began) / p
+    for j, result in enumerate(results):
+        results[j] = result = replace(
+            result,
+            n_iter=int(iteration.steps[j]),
+            converged=bool(not prescribed and iteration.reached[j] <= tol),
+            message=_as_prescribed(result, steps) if prescribed else "",
+            trace=tuple(iteration.traces[j]),
+            seconds=seconds,
+        )
+        if not prescribed:
+            warn_unless_converged(
+                result,
+                figure="a relative gap of" if criterion == "gap" else "a relative residual of",
+                reached=iteration.reached[j],
+                tol=tol,
+                advice="Raise max_iter, lower C, or bring K~ closer to K.",
+            )
+    along = np.size(C)
+    families = [results[j : j + along] for j in range(0, p, along)]
+    families = [family[0] for family in families] if np.ndim(C) == 0 else families
+    return families[0] if np.ndim(y) == 1 else families
+
+
+def _as_prescribed(result, steps):
+    gap, residual = result.relative_gap, result.kkt_residual
+    reached = f"a KKT residual of {residual:.2e}" if gap is None else f"a relative gap of {gap:.2e}"
+    return f"{steps} steps as prescribed: {reached}"
+
+
+@dataclass(frozen=True)
+class _Problems:
+    """Binary problems in columns: labels, costs C_i, loss and intercept."""
+
+    labels: np.ndarray
+    costs: np.ndarray
+    loss: Loss
+    intercept: str
+
+    @classmethod
+    def of(cls, y, costs, sample_weight, loss, intercept):
+        """Every column of labels with every C, the latter side by side."""
+        y = np.asarray(y)
+        columns = y[:, None] if y.ndim == 1 else y
+        labels = np.stack([signs(column, len(columns)) for column in columns.T], axis=1)
+        weights = [row_costs(float(C), len(columns), sample_weight) for C in costs]
+        weights = np.tile(np.stack(weights, axis=1), labels.shape[1])
+        return cls(np.repeat(labels, len(costs), axis=1), weights, loss, intercept)
+
+    def take(self, columns):
+        return replace(self, labels=self.labels[:, columns], costs=self.costs[:, columns])
+
+    def column(self, j):
+        return self.labels[:, j], self.costs[:, j]
+
+    def prox(self, v, beta):
+        """Inside the box, and drawn to zero by the squared hinge's a_i^2 / (4 C_i)."""
+        z = np.maximum(v, 0.0)
+        if self.loss.curvature:
+            return z * (beta * self.costs / (beta * self.costs + 2.0 * self.loss.curvature))
+        return np.minimum(z, self.costs, out=z)
+
+    def feasible(self, z):
+        """The dual points nearest to z that satisfy all constraints."""
+        upper = self.loss.upper(self.costs)
+        columns = [
+            feasible_dual(z[:, j], self.labels[:, j], upper[:, j], self.intercept)[0]
+            for j in range(z.shape[1])
+        ]
+        return np.stack(columns, axis=1)
+
+    def certificates(self, dual, scores):
+        return [
+            certify_dual(
+                lambda _, j=j: scores[:, j], labels, dual[:, j], C=1.0, sample_weight=costs,
+                loss=self.loss.name, intercept=self.intercept,
+            )
+            for j, (labels, costs) in enumerate(zip(self.labels.T, self.costs.T, strict=True))
+        ]  # fmt: skip
+
+
+class _ShiftedSolve:
+    """x of the augmented Lagrangian (eq. 5), by a factor of K~ + beta I."""
+
+    def __init__(self, approximation, beta, intercept, n_rows):
+        self._factor, self.beta = approximation.shifted(beta), beta
+        self._of_ones = np.asarray(self._factor.solve(np.ones(n_rows)), dtype=np.float64)
+        total = float(self._of_ones.sum())
+        # What takes the mean out of Y x (y^T x = 0), or prices it (an intercept that is penalised).
+        self._divisor = {"free": total, "penalised": 1.0 + total, "none": np.inf}[intercept]
+
+    def __call__(self, z, v, problems):
+        """x, and the objective of the dual there."""
+        q = (2.0 * self.beta) * z
+        q -= self.beta * v
+        q += 1.0  # e + mu + beta z
+        x = np.asarray(self._factor.solve(problems.labels * q), dtype=np.float64)
+        x -= self._of_ones[:, None] * (x.sum(axis=0) / self._divisor)
+        x *= problems.labels
+        # The system just solved gives x^T Y K~ Y x (+ b^2) without a product.
+        quadratic = np.einsum("ij,ij->j", x, q) - self.beta * np.einsum("ij,ij->j", x, x)
+        objective = x.sum(axis=0) - 0.5 * quadratic
+        if problems.loss.curvature:
+            weighted = np.divide(x * x, problems.costs, where=problems.costs > 0, out=0.0 * x)
+            objective -= problems.loss.curvature * weighted.sum(axis=0)
+        return x, objective
+
+
+class _Iteration:
+    """All problems under way: their v, the factor, and what is known of each.
+
+    `reached` is the figure last measured of each by the criterion, `steps` how many it has made.
+    """
+
+    def __init__(self, approximation, problems, beta, relaxation, criterion, began, callback):
+        self._approximation, self._problems = approximation, problems
+        self._operator = approximation.operator()
+        n, p = problems.labels.shape
+        if self._operator.shape[0] != n:
+            raise ValueError(f"a kernel matrix of {self._operator.shape[0]} rows, but {n} labels")
+        self._adaptive = isinstance(beta, str) and beta == "adaptive"
+        self._relaxation = relaxation
+        self._criterion, self._began, self._callback = criterion, began, callback
+        self._definite_from = np.inf  # shifts from here on are known to make K~ definite
+        self._factorise(self._first_beta(beta, n))
+        self._v, self._betas = np.zeros((n, p)), np.full(p, self._solve.beta)
+        self.steps, self.reached = np.zeros(p, dtype=int), np.full(p, np.inf)
+        self.traces = [[] for _ in range(p)]
+
+    @property
+    def z(self):
+        """The dual variables, inside their box; each problem's with the beta it ended with."""
+        return self._problems.prox(self._v, self._betas)
+
+    # ------------------------------------------------------------------------------ beta
+    def _first_beta(self, beta, n):
+        if isinstance(beta, str):
+            if beta not in BETAS:
+                raise ValueError(f"beta={beta!r} is not a number nor one of {', '.join(BETAS)}")
+            return self._raised(FIRST_BETA if self._adaptive else paper_beta(n))
+        if not (np.isfinite(beta) and beta > 0):
+            raise ValueError(f"beta must be a positive number, not {beta!r}")
+        if not self._converges(beta):
+            raise ValueError(
+                f"ADMM does not converge at beta={beta:g}, because K~ has an eigenvalue near or "
+                f"below -beta / 2: take beta={self._raised(beta):g} or more, beta='auto' or "
+                "'adaptive', or a tighter rel_tol, with which K~ comes closer to K"
+            )
+        return float(beta)
+
+    def _converges(self, beta):
+        """Whether beta > -2 lambda_min(K~), with a margin."""
+        shift = 0.5 * beta / SAFETY
+        if shift < self._definite_from and self._approximation.is_definite(shift):
+            self._definite_from = shift
+        return shift >= self._definite_from
+
+    def _raised(self, beta):
+        """The smallest multiple of beta by a power of two at which the iteration converges."""
+        while not self._converges(beta):
+            beta *= RAISED
+        return float(beta)
+
+    def _factorise(self, beta):
+        problems = self._problems
+        self._solve = _ShiftedSolve(
+            self._approximation, beta, problems.intercept, len(problems.labels)
+        )
+
+    def _balance(self, residuals, z, v, columns):
+        """Change beta where x comes to z and the multipliers come to rest at different speeds."""
+        apart, moving = residuals
+        ratio = float(np.exp(0.5 * np.mean(np.log(apart / moving))))
+        if 1.0 / UNBALANCED < ratio < UNBALANCED:
+            return False
+        beta = self._solve.beta
+        new = self._raised(beta * float(np.clip(ratio, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)))
+        if new == beta:
+            return False
+        self._factorise(new)
+        self._v[:, columns], self._betas[columns] = z - beta * (z - v) / new, new
+        return True
+
+    # ------------------------------------------------------------------------- iterating
+    def begin_from(self, start):
+        """Dual variables to begin from, with the multipliers that belong to them."""
+        z = np.asarray(start, dtype=np.float64)
+        z = z[:, None] if z.ndim == 1 else z
+        if z.shape != self._v.shape or not np.all(np.isfinite(z)):
+            raise ValueError(
+                f"start must be finite dual variables of shape {self._v.shape}, not {z.shape}"
+            )
+        problems = self._problems
+        z = np.clip(z, 0.0, problems.loss.upper(problems.costs))
+        scores = np.asarray(self._operator @ (z * problems.labels), dtype=np.float64)
+        for j in range(z.shape[1]):
+            labels, costs = problems.column(j)
+            if problems.intercept == "penalised":
+                b = float(z[:, j] @ labels)
+            else:
+                b = best_intercept(scores[:, j], labels, costs, problems.loss, problems.intercept)
+            mu = labels * (scores[:, j] + b) - 1.0
+            self._v[:, j] = z[:, j] - mu / self._solve.beta
+
+    def run(self, tol, max_iter, acceleration):
+        """Up to `max_iter` steps; with a tolerance each problem leaves when it has reached it."""
+        columns = np.arange(self._v.shape[1])
+        memories = [Anderson(acceleration) for _ in columns]
+        for number in range(1, max_iter + 1):
+            problems, before = self._problems.take(columns), self._v[:, columns]
+            z_before = problems.prox(before, self._solve.beta)
+            x, objective = self._solve(z_before, before, problems)
+            v = before + self._relaxation * (x - z_before)
+            z = problems.prox(v, self._solve.beta)
+            self._v[:, columns] = v
+            self._record(number, columns, objective, x, z, z_before)
+            if tol is None:
+                continue
+            if number % STEPS_BETWEEN_CHECKS == 0 or number == max_iter:
+                if self._criterion == "gap":
+                    reached = self._gaps(problems, z)
+                else:
+                    reached = np.maximum(*self._residuals(x, z, v, z_before))
+                self.reached[columns] = reached
+                left = reached > tol
+                columns = columns[left]
+                if columns.size == 0:
+                    return
+                before, x, z, v, z_before = (A[:, left] for A in (before, x, z, v, z_before))
+            balancing = self._adaptive and number in BALANCE_AT
+            if balancing and self._balance(self._residuals(x, z, v, z_before), z, v, columns):
+                for memory in memories:
+                    memory.forget()
+            elif acceleration and STEPS_BETWEEN_CHECKS <= number < max_iter:
+                for k, j in enumerate(columns):
+                    self._v[:, j] = memories[j].next(before[:, k], v[:, k])
+
+    def _gaps(self, problems, z):
+        """The relative gap of each problem at the feasible point nearest to z."""
+        dual = problems.feasible(z)
+        scores = np.asarray(self._operator @ (dual * problems.labels), dtype=np.float64)
+        return np.array([proof.relative_gap for proof in problems.certificates(dual, scores)])
+
+    def _residuals(self, x, z, v, z_before):
+        """The primal and the dual residual, relative to what they are differences of."""
+        beta = self._solve.beta
+        apart = _relative(x - z, np.maximum(_lengths(x), _lengths(z)))
+        return apart, _relative(beta * (z - z_before), _lengths(beta * (z - v)))
+
+    def _record(self, number, columns, objective, x, z, z_before):
+        """A row of each trace; the residuals are the largest entries of x - z and of what the
+        step has moved z by, times beta: both in units of the margin."""
+        self.steps[columns] = number
+        beta = self._solve.beta
+        primal = beta * np.abs(x - z).max(axis=0)
+        dual = beta * np.abs(z - z_before).max(axis=0)
+        for k, j in enumerate(columns):
+            row = {
+                "iteration": number,
+                "objective": float(objective[k]),
+                "residual": float(max(primal[k], dual[k])),
+                "primal_residual": float(primal[k]),
+                "dual_residual": float(dual[k]),
+                "beta": beta,
+                "problem": int(j),
+                "seconds": time.perf_counter() - self._began,
+            }
+            self.traces[j].append(row)
+            if self._callback is not None:
+                self._callback(row)
+
+
+def _lengths(A):
+    return np.sqrt(np.einsum("ij,ij->j", A, A))
+
+
+def _relative(A, lengths):
+    return np.maximum(_lengths(A) / np.maximum(lengths, TINY), TINY)
+
+
+# ---------------------------------------------------------------------------- what comes out of it
+def _certified(approximation, problems, z, converging, certificate):
+    """A result of each problem, with its objectives.
+
+    At convergence the dual variables are those of the nearest feasible point, with the intercept of
+    the smallest objective. After a prescribed number of steps they are z's as they stand, with the
+    paper's intercept; only the dual objective is that of the feasible point.
+    """
+    operator, exact = approximation.operator(), certificate == "exact"
+    multiply = approximation.exact_product if exact else operator.__matmul__
+    dual = problems.feasible(z)
+    scores = np.asarray(multiply(dual * problems.labels), dtype=np.float64)
+    proofs = problems.certificates(dual, scores)
+    intercepts = [proof.intercept for proof in proofs]
+    if not converging:
+        dual, scores = z, np.asarray(multiply(z * problems.labels), dtype=np.float64)
+        seen = np.asarray(operator @ (z * problems.labels), float) if exact else scores
+        intercepts = [
+            _margin_intercept(problems, j, z[:, j], seen[:, j]) for j in range(z.shape[1])
+        ]
+    bounded = approximation.kernel_is_semidefinite if exact else approximation.is_kernel_map
+    results = []
+    for j, (b, proof) in enumerate(zip(intercepts, proofs, strict=True)):
+        labels, costs = problems.column(j)
+        squared_norm = float(scores[:, j] @ (dual[:, j] * labels))
+        results.append(
+            SolverResult(
+                coefficients=dual[:, j] * labels,
+                intercept=b,
+                objective=primal_objective(
+                    scores[:, j], squared_norm, labels, costs, problems.loss, problems.intercept, b
+                ),
+                dual_objective=proof.dual if bounded else None,
+                # Balancing moves variables off the top of their box by rounding: z says where
+                # they are.
+                kkt_residual=kkt_residual(scores[:, j] + b, labels, z[:, j], costs, problems.loss),
+                dual_variables=dual[:, j],
+                n_iter=0,
+                converged=False,
+                solver="dual-admm",
+            )
+        )
+    return results
+
+
+def _margin_intercept(problems, j, dual, scores):
+    """b of problem j by the rows on the margin: the mean of what it has to be there (eq. 7).
+
+    The paper's two formulas have the opposite sign, for a decision sum - b. Where no row is on the
+    margin, b is the middle of the interval that the other rows leave, as in LIBSVM.
+    """
+    (labels, costs), loss = problems.column(j), problems.loss
+    if problems.intercept == "none":
+        return 0.0
+    if problems.intercept == "penalised":
+        return float(dual @ labels)
+    live, wanted = costs > 0, labels - scores
+    inside = live & (dual > 0.0) & (dual < loss.upper(costs))
+    if inside.any():
+        curved = loss.dual_diagonal(costs[inside]) * dual[inside]
+        return float(np.mean(wanted[inside] - labels[inside] * curved))
+    # y (s + b) >= 1 at a = 0 and <= 1 at the top: bounds from below for one class, from above for
+    # the other.
+    from_below = np.where(dual <= 0.0, labels > 0, labels < 0)
+    lowest = wanted[live & from_below].max(initial=-np.inf)
+    highest = wanted[live & ~from_below].min(initial=np.inf)
+    bounds = [bound for bound in (lowest, highest) if np.isfinite(bound)]
+    return float(np.mean(bounds)) if bounds else 0.0
