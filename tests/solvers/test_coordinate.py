@@ -149,7 +149,7 @@ def test_equal_gradients_are_no_sign_of_rest(seed):
 def test_rest_without_a_certificate_is_not_convergence(monkeypatch):
     """Where no variable moves, and yet the gap is open, the gap is believed."""
     F, y = problem()
-    monkeypatch.setattr(coordinate, "_passes", lambda *arguments: 1)
+    monkeypatch.setattr(coordinate, "coordinate_passes", lambda *arguments: 1)
     with pytest.warns(ConvergenceWarning, match="dcd stopped after 1 iterations"):
         found = solve_dcd(F, y, C=1.0)
     assert not found.converged

@@ -159,7 +159,7 @@ class _State:
 
     def advance(self, passes):
         """Up to `passes` passes; fewer when the projected gradient has become negligible."""
-        return _passes(
+        return coordinate_passes(
             stored_rows(self.F),
             self.y,
             self.diagonal,
@@ -202,7 +202,7 @@ def _threshold(highest, lowest):
 
 
 @njit
-def _passes(rows, y, diagonal, upper, curvature, bias, dual, w, order, passes, generator):
+def coordinate_passes(rows, y, diagonal, upper, curvature, bias, dual, w, order, passes, generator):
     """Run over the active rows `passes` times; the last entry of w is the intercept."""
     active = len(order)
     top, bottom = np.inf, -np.inf

@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 
 from kernlab.runtime import bar_options
 from kernlab.solvers.linear.blocks import feature_blocks
-from kernlab.solvers.linear.dcd import _passes
+from kernlab.solvers.linear.dcd import coordinate_passes
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 from kernlab.solvers.rowaccess import stored_rows
@@ -209,7 +209,7 @@ class _Problem:
         else:
             squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
         diagonal, dual = self.diagonal(chosen), state.dual[chosen]
-        _passes(
+        coordinate_passes(
             stored_rows(features),
             self.y[chosen].astype(np.float64),
             diagonal,
