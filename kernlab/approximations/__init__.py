@@ -1,6 +1,8 @@
 """Approximations of the kernel matrix; `APPROXIMATIONS` lists them all by name."""
 
-from kernlab.approximations.base import Approximation
+import difflib
+
+from kernlab.approximations.base import NEEDS, Approximation, FeatureMap
 from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.hss import HSSKernel
@@ -10,9 +12,11 @@ from kernlab.approximations.reduced import ReducedMap, RootMap
 
 __all__ = [
     "APPROXIMATIONS",
+    "NEEDS",
     "Approximation",
     "CompactKernel",
     "ExactKernel",
+    "FeatureMap",
     "HSSKernel",
     "Nystrom",
     "PolynomialMap",
@@ -33,6 +37,9 @@ APPROXIMATIONS = {
 
 
 def get_approximation(name):
+    """The class of an approximation by its name in `APPROXIMATIONS`; a near miss is suggested."""
     if name not in APPROXIMATIONS:
-        raise ValueError(f"approximation={name!r} is not one of {', '.join(APPROXIMATIONS)}")
+        near = difflib.get_close_matches(str(name), APPROXIMATIONS, n=1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"approximation={name!r} is not one of {', '.join(APPROXIMATIONS)}{hint}")
     return APPROXIMATIONS[name]

@@ -6,19 +6,18 @@ the LASN paper). The factor here is a Cholesky factor with pivoting, which stops
 rank and costs n r^2 instead of the 10 n^3 of an eigendecomposition.
 """
 
-import time
 from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.approximations.base import Approximation
+from kernlab.approximations.base import FeatureMap
 from kernlab.kernels import is_semidefinite, kernel_product
 from kernlab.runtime import require_memory
 
 
-class ExactKernel(Approximation):
+class ExactKernel(FeatureMap):
     """The exact kernel matrix of the fitted rows: features, operator and shifted solves.
 
     Parameters: the kernel's (see `make_kernel`), `rank_tol`, the pivot relative to the largest
@@ -26,8 +25,6 @@ class ExactKernel(Approximation):
     Fitted: `matrix_` (K); and, computed when first asked for, `rank_`, `pivots_` (the rows that
     the factor is built on) and `residual_` (how well the factor reproduces K).
     """
-
-    capabilities = ("features", "operator", "shifted")
 
     def __init__(
         self,
@@ -55,14 +52,13 @@ class ExactKernel(Approximation):
             arithmetic=f"5 x {n:,}^2 x 8 bytes",
             way_out="Allow more with max_memory, take fewer rows, or use an approximation.",
         )
-        began = time.perf_counter()
         # In single precision K would lose its definiteness to rounding, and the triangle, which may
         # be all but singular, would make much of the difference.
         self.X_ = X.astype(np.float64, copy=False)
-        self.matrix_ = self.kernel_(self.X_)
-        self.timings_["kernel"] = time.perf_counter() - began
+        with self._timed("kernel"):
+            self.matrix_ = self.kernel_(self.X_)
         self._factor = PivotedCholesky(self.matrix_, self.rank_tol, type(self.kernel_).__name__)
-        self._shifted = self._semidefinite = None
+        self._semidefinite = None
 
     @property
     def nbytes(self):
@@ -96,14 +92,16 @@ class ExactKernel(Approximation):
     def residual_(self):
         return self._factor.residual
 
-    def fit_transform(self, X, y=None):
+    def _training_features(self):
         """The factor itself: no kernel value is computed twice."""
-        return self.fit(X)._factor.features.copy()
+        return self._factor.features
 
-    def transform(self, X):
-        """Features of new points: L_11^{-1} K(pivots, x), which gives F on the fitted rows."""
-        X = self._validated(X).astype(np.float64, copy=False)
-        values = self.kernel_(X, self.X_[self.pivots_])
+    def _precision(self, X):
+        return np.dtype(np.float64)
+
+    def _block(self, X):
+        """L_11^{-1} K(pivots, x), which gives F on the fitted rows."""
+        values = self.kernel_(X.astype(np.float64, copy=False), self.X_[self.pivots_])
         return la.solve_triangular(self._factor.corner, values.T, lower=True, check_finite=False).T
 
     def expansion(self, coefficients):

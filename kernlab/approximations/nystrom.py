@@ -22,22 +22,18 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.approximations.base import Approximation
+from kernlab.approximations.base import FeatureMap, held_bytes
 from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
 from kernlab.approximations.landmarks import choose_landmarks
-from kernlab.approximations.nystromerror import NystromErrors
-from kernlab.approximations.nystromsolves import NystromSolves
 from kernlab.kernels import RBF
-from kernlab.runtime import for_each_block, on_single_blas_thread, require_memory, row_blocks
+from kernlab.runtime import for_each_block, on_single_blas_thread, require_memory
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
-BLOCK_BYTES = 2**23  # kernel values that each thread holds at a time
-SMALLEST_BLOCK = 512
 MANY_VALUES = 2**21
 MANY_FEATURES = 64  # from here on products cost more than exponentials
 
 
-class Nystrom(NystromErrors, NystromSolves, Approximation):
+class Nystrom(FeatureMap):
     """Features F with F F^T near K, from k landmarks.
 
     Parameters: the kernel's (see `make_kernel`); `n_landmarks` (a number, or "sqrt" of the rows)
@@ -49,8 +45,6 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
     Fitted: `landmarks_`, `map_` (M), `rank_` (the number of features), `effective_rank_`
     (directions of K_ll above `floor`), `kernel_`, `nbytes`, `timings_`.
     """
-
-    capabilities = ("features", "operator", "shifted")
 
     def __init__(
         self,
@@ -84,7 +78,6 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
     @on_single_blas_thread
     def _fit(self, X):
         self._check_parameters()
-        self._remember(X)
         began = time.perf_counter()
         chosen = choose_landmarks(
             X,
@@ -150,28 +143,12 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
 
     @property
     def nbytes(self):
-        return _held(self.landmarks_) + self.map_.nbytes + self._bytes_of_solves
+        return held_bytes(self.landmarks_) + self.map_.nbytes + self._bytes_of_solves
 
     # ------------------------------------------------------------------------- features
-    def fit_transform(self, X, y=None):
-        self.fit(X)
-        began = time.perf_counter()
-        features = self.transform(X)
-        self.timings_["features"] = time.perf_counter() - began
-        return features
-
-    def transform(self, X):
-        """The features of X, computed in blocks of rows."""
-        X = self._validated(X)
-        dtype = np.dtype(X.dtype if self.dtype is None else self.dtype)
-        features = self._room_for(X.shape[0], self.rank_, dtype, "features")
-        landmarks = self._landmarks_for(X, dtype)
-
-        def compute(rows):
-            features[rows] = self.map_.apply(self._values(X[rows], landmarks, dtype))
-
-        for_each_block(compute, self._blocks(X.shape[0]))
-        return features
+    def _block(self, X):
+        dtype = self._precision(X)
+        return self.map_.apply(self._values(X, self._landmarks_for(X, dtype), dtype))
 
     def implicit_features(self, X):
         """What stands for the features without forming them: they are `map_.apply(values)`.
@@ -208,7 +185,7 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
         def compute(rows):
             values[rows] = self._values(X[rows], landmarks, dtype)
 
-        for_each_block(compute, self._blocks(X.shape[0]))
+        for_each_block(compute, self._blocks(*values.shape))
         return values
 
     def _values(self, X, landmarks, dtype):
@@ -237,19 +214,32 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
         computed_in_single = self._landmarks_for(X, dtype).dtype == np.float32
         return np.finfo(np.float32).eps * (8.0 if computed_in_single else 0.5)
 
-    def _blocks(self, n_rows):
-        return row_blocks(n_rows, max(SMALLEST_BLOCK, BLOCK_BYTES // (8 * self.map_.n_landmarks)))
+    # ------------------------------------------------------------------- how good it is
+    def point_errors(self, X):
+        """How far each point's image is from the span of the landmarks, relative to its length.
 
-    def _room_for(self, n_rows, n_columns, dtype, what):
-        require_memory(
-            dtype.itemsize * n_rows * n_columns,
-            self.max_memory,
-            what=f"the {n_columns:,} {what} of {n_rows:,} rows",
-            arithmetic=f"{n_rows:,} x {n_columns:,} x {dtype.itemsize} bytes",
-            way_out="Allow more with max_memory, take dtype=float32 or fewer landmarks, or let "
-            "solver='sbm' read the features in blocks.",
-        )
-        return np.empty((n_rows, n_columns), dtype=dtype)
+        sqrt(1 - |phi(x)|^2 / k(x, x)): 0 where the landmarks explain a point, 1 where they do not.
+        """
+        left, diagonal = self._unexplained(X)
+        return np.sqrt(np.clip(left / np.maximum(diagonal, np.finfo(float).tiny), 0.0, 1.0))
+
+    def trace_error(self, X):
+        """trace(K - F F^T) / trace(K) on the rows of X.
+
+        The trace bounds the spectral and the Frobenius norm of K - F F^T, which has no negative
+        eigenvalues.
+        """
+        left, diagonal = self._unexplained(X)
+        return float(left.sum() / max(diagonal.sum(), np.finfo(float).tiny))
+
+    def _unexplained(self, X):
+        """k(x, x) - |phi(x)|^2 and k(x, x)."""
+        X = self._validated(X)
+        diagonal = np.asarray(self.kernel_.diag(X), np.float64)
+        norms = np.empty(X.shape[0])
+        for rows, F in self.iter_features(X):
+            norms[rows] = np.einsum("ij,ij->i", F, F, dtype=np.float64)
+        return np.maximum(diagonal - norms, 0.0), diagonal
 
     def expansion(self, coefficients):
         return self.landmarks_, self.map_.fold(np.asarray(coefficients, dtype=np.float64))
@@ -264,14 +254,8 @@ class Nystrom(NystromErrors, NystromSolves, Approximation):
         if not 1 <= n_landmarks <= self.rank_:
             raise ValueError(f"n_landmarks must lie in 1..{self.rank_}, not {n_landmarks}")
         part = copy(self)
-        part._remember(self._rows)
+        part._features = part._gram = part._shifted = None
         part.landmarks_ = self.landmarks_[:n_landmarks]
         part.map_ = self.map_.leading(n_landmarks)
         part.effective_rank_ = n_landmarks
         return part
-
-
-def _held(points):
-    if sp.issparse(points):
-        return points.data.nbytes + points.indices.nbytes + points.indptr.nbytes
-    return points.nbytes

@@ -15,19 +15,18 @@ import time
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.approximations.base import Approximation
+from kernlab.approximations.base import FeatureMap, held_bytes
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.runtime import require_memory
 
 
-class ReducedMap(Approximation):
+class ReducedMap(FeatureMap):
     """The kernel values themselves as features: F = K(X, landmarks). Any kernel will do.
 
     Parameters: the kernel's (see `make_kernel`); `n_landmarks`, `landmarks` and `landmark_params`
     as in `Nystrom`, rows at random by default, as in the reduced machine. Fitted: `landmarks_`.
     """
 
-    capabilities = ("features",)
     is_kernel_map = False
 
     def __init__(
@@ -71,35 +70,23 @@ class ReducedMap(Approximation):
 
     @property
     def nbytes(self):
-        points = self.landmarks_
-        return points.data.nbytes + (points.indices.nbytes if hasattr(points, "indices") else 0)
+        return held_bytes(self.landmarks_)
 
-    def transform(self, X):
+    def _block(self, X):
         """K(X, landmarks)"""
-        X = self._validated(X)
-        n, k = X.shape[0], self.rank_
-        require_memory(
-            X.dtype.itemsize * n * k,
-            self.max_memory,
-            what=f"the {k:,} features of {n:,} rows",
-            arithmetic=f"{n:,} x {k:,} x {X.dtype.itemsize} bytes",
-            way_out="Allow more with max_memory, or take fewer landmarks.",
-        )
         return self.kernel_(X, self.landmarks_)
 
     def expansion(self, coefficients):
         return self.landmarks_, np.asarray(coefficients, dtype=np.float64)
 
 
-class RootMap(Approximation):
+class RootMap(FeatureMap):
     """The symmetric root of the kernel matrix: F = K^(1/2), new points by K(x, X) K^(-1/2).
 
     n features for n rows, 16 n^2 bytes and some 10 n^3 operations: the map by which Cortes, Mohri
     and Talwalkar argue, not one to compute with. Parameters: the kernel's; `floor`, the eigenvalue,
     relative to the largest, below which directions are left out of the inverse.
     """
-
-    capabilities = ("features",)
 
     def __init__(
         self, kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, floor=1e-12, max_memory=None
@@ -143,11 +130,9 @@ class RootMap(Approximation):
     def nbytes(self):
         return self.inverse_root_.nbytes
 
-    def transform(self, X):
+    def _block(self, X):
         """K(x, X) K^(-1/2)"""
-        X = self._validated(X)
-        features = self.kernel_(X, self.X_) @ self.inverse_root_
-        return features.astype(X.dtype, copy=False)
+        return self.kernel_(X, self.X_) @ self.inverse_root_
 
     def expansion(self, coefficients):
         return self.X_, self.inverse_root_ @ np.asarray(coefficients, dtype=np.float64)

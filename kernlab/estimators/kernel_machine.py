@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from kernlab.approximations import get_approximation
+from kernlab.approximations import NEEDS, get_approximation
 from kernlab.rows.validation import validate_data
 from kernlab.runtime import memory_limit
 from kernlab.solvers import MappedRows, TransformedRows, get_solver, summarise
@@ -126,8 +126,8 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
             raise ValueError(f"C must be a positive number, not {self.C!r}")
         solver = get_solver(self.solver)
         kind = get_approximation(self.approximation)
-        if solver.needs not in kind.capabilities:
-            offered = " and ".join(kind.capabilities)
+        if not kind.offers(solver.needs):
+            offered = " and ".join(filter(kind.offers, NEEDS))
             raise ValueError(
                 f"solver {self.solver!r} needs {solver.needs} and approximation "
                 f"{self.approximation!r} offers {offered} only"

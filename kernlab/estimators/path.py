@@ -36,7 +36,7 @@ def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None, shared=
     approximation, solver = machine._make_pair()
     if n_landmarks is not None:
         approximation.set_params(n_landmarks=max(n_landmarks))
-    if shared is not None and hasattr(approximation, "share"):
+    if shared is not None:
         approximation.share(shared)
     X, y = validate_data(
         machine, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"

@@ -6,12 +6,11 @@ The matrix K~ = K + shift I holds the pairs nearer than 1 / alpha and nothing el
 is the thesis' Cholesky factor, F F^T = K~; as an operator it is itself, and nothing fills in.
 """
 
-import time
 import warnings
 
 import numpy as np
 
-from kernlab.approximations.base import Approximation
+from kernlab.approximations.base import FeatureMap
 from kernlab.approximations.compact.bandwidth import settle_bandwidths
 from kernlab.approximations.compact.cholesky import FACTOR_BYTES, NotPositiveDefinite
 from kernlab.approximations.compact.factors import Factors
@@ -31,7 +30,7 @@ from kernlab.runtime import single_blas_thread
 FEATURE_BYTES = 40  # an entry of L and of F, and the copy of F that LIBLINEAR makes
 
 
-class CompactKernel(Approximation):
+class CompactKernel(FeatureMap):
     """A sparse kernel matrix: as features by its Cholesky factor, as operator, in shifted solves.
 
     Parameters
@@ -60,8 +59,6 @@ class CompactKernel(Approximation):
     entries, from a sample), smallest_eigenvalue_ (estimated where l is below its bound, else None),
     and, computed when first asked for, factor_, permutation_, factor_nonzeros_, factor_sparsity_.
     """
-
-    capabilities = ("features", "operator", "shifted")
 
     def __init__(
         self,
@@ -143,9 +140,6 @@ class CompactKernel(Approximation):
                 f"{self.shift!r}"
             )
         return np.broadcast_to(shifts, n_rows)
-
-    def _timed(self, part):
-        return _Stopwatch(self.timings_, part)
 
     def _check_definiteness(self, n_features):
         """Warn, with the smallest eigenvalue, where the kernel need not be positive definite."""
@@ -253,9 +247,9 @@ class CompactKernel(Approximation):
         return 1.0 - self.factor_nonzeros_ / self._matrix.shape[0] ** 2
 
     # ----------------------------------------------------------------------- features
-    def fit_transform(self, X, y=None):
+    def _training_features(self):
         """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
-        features, order = self.fit(X).sorted_features()
+        features, order = self.sorted_features()
         return features[np.argsort(order)]
 
     def sorted_features(self):
@@ -277,11 +271,6 @@ class CompactKernel(Approximation):
         """The coefficient of each fitted row, from weights of the features (equation 42)."""
         return self.factor_.combination(np.asarray(weights, np.float64))
 
-    def expansion(self, coefficients):
-        raise TypeError(
-            "the rows of a sparse kernel are not kept as points: use decision or dual_decision"
-        )
-
     def decision(self, X, coefficients):
         """Scores of new rows from weights of the features, in blocks, through the sparse kernel."""
         return self._near.decide(self._validated(X), self.dual_from_weights(coefficients))
@@ -302,17 +291,3 @@ def _reordered(matrix, order):
     moved.has_sorted_indices = False
     moved.sort_indices()
     return moved
-
-
-class _Stopwatch:
-    """Adds the seconds of a `with` block to a dictionary."""
-
-    def __init__(self, timings, part):
-        self._timings, self._part = timings, part
-
-    def __enter__(self):
-        self._began = time.perf_counter()
-
-    def __exit__(self, *error):
-        passed = time.perf_counter() - self._began
-        self._timings[self._part] = self._timings.get(self._part, 0.0) + passed

@@ -50,7 +50,6 @@ class HSSKernel(Approximation):
     neighbour_recall_, X_, nbytes, timings_.
     """
 
-    capabilities = ("operator", "shifted")
     is_kernel_map = False
 
     def __init__(

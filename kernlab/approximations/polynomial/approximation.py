@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg as la
 from sklearn.utils.validation import check_random_state
 
-from kernlab.approximations.base import Approximation
+from kernlab.approximations.base import FeatureMap
 from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.approximations.polynomial.rows import ChebyshevRows, PowerRows
@@ -55,7 +55,7 @@ class CentreCheck:
         return self.rank == self.dimension
 
 
-class PolynomialMap(Approximation):
+class PolynomialMap(FeatureMap):
     """Polynomial features of degree s: powers on centres, or Chebyshev's basis.
 
     Parameters
@@ -73,7 +73,6 @@ class PolynomialMap(Approximation):
     (of scaled rows), `nbytes`, `timings_`, and, computed when first asked for, `centre_check_`.
     """
 
-    capabilities = ("features",)
     is_kernel_map = False
 
     def __init__(
@@ -99,12 +98,15 @@ class PolynomialMap(Approximation):
     def fit(self, X, y=None):
         """Learn scaling and centres from the rows of X; labels are not looked at."""
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        return self.fit_source(RowSource(X))
+        self.fit_source(RowSource(X))
+        self._rows = X
+        return self
 
     def fit_source(self, source, bounds=None):
         """The same for rows that are read in blocks; `bounds` where they are known already."""
         began = time.perf_counter()
         self._check_parameters()
+        self._rows = None
         for derived in ("chebyshev_", "change_of_basis_", "centre_check_"):
             self.__dict__.pop(derived, None)
         self.n_features_in_ = source.shape[1]

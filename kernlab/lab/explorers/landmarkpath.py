@@ -58,8 +58,8 @@ def solve_path(dataset, landmarks=LANDMARKS, costs=COSTS, seed=0):
         seconds = time.perf_counter() - began
     # The sweep's own landmarks: the same rule, number and seed.
     nystrom = Nystrom(gamma="variance", n_landmarks=max(landmarks), random_state=seed).fit(X)
-    errors = {k: nystrom.leading(min(k, nystrom.rank_)).error(X, n_sampled=500) for k in landmarks}
-    rows = [(k, error.sampled, error.relative_trace) for k, error in errors.items()]
+    nested = [(k, nystrom.leading(min(k, nystrom.rank_))) for k in landmarks]
+    rows = [(k, part.error(X, n_sampled=500), part.trace_error(X)) for k, part in nested]
     errors = pd.DataFrame(rows, columns=["k", "sampled", "trace"]).set_index("k")
     return LandmarkPath(table=table, errors=errors, seconds=seconds)
 

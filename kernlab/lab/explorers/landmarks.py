@@ -50,7 +50,7 @@ def fit_landmarks(dataset, rule, k, gamma, C, rows=ROWS, seed=0):
         residuals=[step["residual"] for step in machine.result_.trace],
         milliseconds=spent | {"other": max(0.0, 1e3 * total - sum(spent.values()))},
         accuracy=machine.score(X_test, y_test),
-        error=machine.approximation_.error(X, n_sampled=400).sampled,
+        error=machine.approximation_.error(X, n_sampled=400),
     )
 
 

@@ -24,7 +24,6 @@ class DiagonalKernel(Approximation):
     Training sees nothing else; new points are decided with the exact kernel, as by all others.
     """
 
-    capabilities = ("operator", "shifted")
     is_kernel_map = False
 
     def __init__(self, kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, max_memory=None):
