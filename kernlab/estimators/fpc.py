@@ -12,7 +12,7 @@ from kernlab.approximations.polynomial.approximation import check_degree
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.estimators.fpc_degree import PolynomialFits, TrainingRows, best, largest_degree
 from kernlab.estimators.kernel_machine import KernelMachine
-from kernlab.rows.source import RowSource
+from kernlab.rows import Rows, as_rows
 from kernlab.rows.validation import validate_data
 from kernlab.runtime import require_memory, row_blocks
 from kernlab.solvers import summarise
@@ -103,7 +103,7 @@ class FPC(KernelMachine):
     # ------------------------------------------------------------------------ fitting
     def fit(self, X, y, sample_weight=None):
         """Learn from the rows of X: an array, a sparse matrix, a memory map, an object that gives
-        rows by slices, or the path of a .npy file."""
+        rows by slices, or the path of a file."""
         began = time.perf_counter()
         rows = self._training_rows(X, y, sample_weight)
         degrees = self._degrees(*rows.source.shape)
@@ -167,7 +167,8 @@ class FPC(KernelMachine):
     # ---------------------------------------------------------------------- what comes in
     def _training_rows(self, X, y, sample_weight):
         if is_streamed(X):
-            source, y = RowSource(X), _check_y(y)
+            source = as_rows(X, y)
+            y = _check_y(source.labels)
             self.n_features_in_ = source.shape[1]
             if len(y) != source.shape[0]:
                 raise ValueError(f"{source.shape[0]} rows, but {len(y)} labels")
@@ -176,12 +177,12 @@ class FPC(KernelMachine):
                 self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32),
                 ensure_min_samples=2,
             )  # fmt: skip
-            source = RowSource(X)
+            source = as_rows(X)
         check_classification_targets(y)
         weights = self._row_weights(source, y, sample_weight)
         if weights is not None and not np.all(weights):
             counted = np.flatnonzero(weights)
-            source, y, weights = source.take(counted), y[counted], weights[counted]
+            source, y, weights = source.select(counted), y[counted], weights[counted]
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -234,8 +235,8 @@ class FPC(KernelMachine):
             X = validate_data(
                 self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
             )
-            return RowSource(X)
-        source = RowSource(X)
+            return as_rows(X)
+        source = as_rows(X, n_features=self.n_features_in_)
         if source.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {source.shape[1]} features, but FPC is expecting {self.n_features_in_} "
@@ -246,7 +247,7 @@ class FPC(KernelMachine):
 
 def is_streamed(X):
     """Whether X is read in blocks from where it is, rather than checked as an array in memory."""
-    if isinstance(X, str | Path | RowSource):
+    if isinstance(X, str | Path | Rows):
         return True
     gives_rows = hasattr(X, "shape") and hasattr(X, "dtype") and hasattr(X, "__getitem__")
     return gives_rows and not isinstance(X, np.ndarray) and not sp.issparse(X)

@@ -37,7 +37,7 @@ class TrainingRows:
 
     def take(self, index):
         weights = None if self.weights is None else self.weights[index]
-        return TrainingRows(self.source.take(index), self.codes[index], weights, self.bounds)
+        return TrainingRows(self.source.select(index), self.codes[index], weights, self.bounds)
 
 
 @dataclass(frozen=True)

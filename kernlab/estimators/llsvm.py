@@ -1,14 +1,13 @@
 """LLSVM: low-rank linearization and block minimization (Zhang, Lan, Wang and Moerchen 2012)."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 
 from kernlab.approximations.landmarks import MAX_ROWS, resolve_n_landmarks
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.lasn import LandmarkParameters
-from kernlab.rows.svmlight import SvmlightRows
+from kernlab.rows import as_rows
 from kernlab.solvers.linear.blocks import TransformedRows
 
 
@@ -106,17 +105,15 @@ class LLSVM(LandmarkParameters, KernelMachine):
     def fit_rows(self, rows, y=None, sample_weight=None):
         """Fit on rows that need not fit in memory.
 
-        rows: the path of an svmlight file, `SvmlightRows`, or whatever has `shape` and gives rows
-        by slices and by sorted positions, a memory map say; whole numbers and half precision are
-        taken as float64, block by block. y: their labels; a file brings its own. Landmarks and
-        rules for gamma see a random sample of the rows.
+        rows: whatever `as_rows` takes: the path of a file, a memory map; whole numbers and half
+        precision are taken as float64, block by block. y: their labels; a file brings its own.
+        Landmarks and rules for gamma see a random sample of the rows.
         """
         began = time.perf_counter()
-        if isinstance(rows, str | Path):
-            rows = SvmlightRows(rows)
-        y = _labels_of(rows) if y is None else np.asarray(y)
-        if len(y) != rows.shape[0]:
-            raise ValueError(f"{rows.shape[0]} rows, but {len(y)} labels")
+        rows = as_rows(rows, y)
+        y = rows.labels
+        if y is None:
+            raise ValueError("these rows bring no labels: pass them, fit_rows(rows, y)")
         self.n_features_in_ = rows.shape[1]
         vars(self).pop("feature_names_in_", None)  # of a table that an earlier fit has seen
         signs = self._binary_problems(y)
@@ -124,7 +121,7 @@ class LLSVM(LandmarkParameters, KernelMachine):
         approximation, solver = self._make_pair()
         approximation.set_params(n_landmarks=resolve_n_landmarks(self.n_landmarks, len(y)))
         approximation.fit(self._sample(rows, approximation.n_landmarks))
-        dtype = np.dtype(self.dtype or _floating_type(rows))
+        dtype = np.dtype(self.dtype or rows.dtype)
         data = TransformedRows(rows, approximation.transform, approximation.rank_, dtype)
         self._solve_and_store(approximation, solver, data, signs, weights, began)
         return self
@@ -133,21 +130,7 @@ class LLSVM(LandmarkParameters, KernelMachine):
         limit = dict(self.landmark_params or {}).get("max_rows", MAX_ROWS)
         n_rows = rows.shape[0]
         if n_rows <= max(limit, n_landmarks):
-            return rows[0:n_rows]
+            return rows.whole(self.max_memory)
         generator = np.random.default_rng(self.random_state)
         chosen = np.sort(generator.choice(n_rows, max(limit, n_landmarks), replace=False))
-        return rows.take(chosen) if isinstance(rows, SvmlightRows) else rows[chosen]
-
-
-def _labels_of(rows):
-    if not hasattr(rows, "labels"):
-        raise ValueError(
-            f"rows of type {type(rows).__name__} bring no labels: pass them, fit_rows(rows, y)"
-        )
-    return rows.labels
-
-
-def _floating_type(rows):
-    """Of features: the rows' own type where kernels are computed in it; features are fractions."""
-    own = getattr(rows, "dtype", None)
-    return own if own in (np.float32, np.float64) else np.float64
+        return rows.take(chosen)

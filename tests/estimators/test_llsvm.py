@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import Nystrom
 from kernlab.estimators import LLSVM, kernel_machine
-from kernlab.rows.svmlight import SvmlightRows
+from kernlab.rows import as_rows
 from kernlab.solvers import TransformedRows, certify_primal, solve_dcd
 
 X, Y = make_moons(600, noise=0.2, random_state=0)
@@ -124,7 +124,7 @@ def test_memory_maps_and_files_give_what_memory_gives(tmp_path, file):
         np.testing.assert_allclose(fitted.decision_function(NEW), expected, atol=1e-6)
         assert fitted.n_features_in_ == 2
         assert list(fitted.classes_) == [0, 1]
-    opened = SvmlightRows(file, n_features=5)
+    opened = as_rows(file, n_features=5)
     assert LLSVM(random_state=0).fit_rows(opened).n_features_in_ == 5
     sparse = machine.fit_rows(sp.csr_matrix(X), Y)
     np.testing.assert_allclose(sparse.decision_function(NEW), expected, atol=1e-6)
@@ -209,7 +209,7 @@ def test_landmarks_see_a_sample_and_count_by_all_rows(file):
 def test_requests_that_cannot_be_met(file):
     with pytest.raises(ValueError, match="600 rows, but 599 labels"):
         LLSVM().fit_rows(X, Y[:-1])
-    with pytest.raises(ValueError, match=r"type ndarray bring no labels: pass them"):
+    with pytest.raises(ValueError, match=r"these rows bring no labels: pass them"):
         LLSVM().fit_rows(X)
     with pytest.raises(ValueError, match="n_landmarks=601 is more than the 600 rows"):
         LLSVM(601).fit_rows(file)

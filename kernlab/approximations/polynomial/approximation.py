@@ -25,7 +25,7 @@ from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.approximations.polynomial.rows import ChebyshevRows, PowerRows
 from kernlab.kernels import Polynomial
-from kernlab.rows.source import RowSource
+from kernlab.rows import as_dense, as_rows
 from kernlab.rows.validation import validate_data
 from kernlab.runtime import for_each_block, require_memory, row_blocks, thread_count
 
@@ -98,7 +98,7 @@ class PolynomialMap(FeatureMap):
     def fit(self, X, y=None):
         """Learn scaling and centres from the rows of X; labels are not looked at."""
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        self.fit_source(RowSource(X))
+        self.fit_source(as_rows(X))
         self._rows = X
         return self
 
@@ -185,7 +185,7 @@ class PolynomialMap(FeatureMap):
                 f"n_centres={n:,} exceeds the {m:,} rows: take fewer, or centres='uniform'"
             )
         chosen = np.arange(n) if self.centres == "first" else random.choice(m, n, replace=False)
-        return self._scaled(source.rows(chosen))
+        return self._scaled(as_dense(source.take(chosen)))
 
     def _given_centres(self, n):
         centres = np.asarray(self.centres, dtype=np.float64)
@@ -269,12 +269,12 @@ class PolynomialMap(FeatureMap):
         def fill(rows, block):
             features[rows] = block.T
 
-        self._for_each_block(RowSource(X), fill)
+        self._for_each_block(as_rows(X), fill)
         return features
 
     def decision(self, X, coefficients):
         """Scores of new points from weights of the features, in blocks."""
-        return self.decide(RowSource(self._validated(X)), coefficients)
+        return self.decide(as_rows(self._validated(X)), coefficients)
 
     def decide(self, source, coefficients):
         """The same for rows that are read in blocks."""

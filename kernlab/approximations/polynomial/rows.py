@@ -8,6 +8,7 @@ block of features (one row per feature), `room(n_rows)` for the arrays that need
 import numpy as np
 
 from kernlab.approximations.polynomial.moments import MomentGram, fewer_operations
+from kernlab.rows import as_dense
 
 
 class PowerRows:
@@ -22,7 +23,7 @@ class PowerRows:
         return np.empty(len(self.centres) * n_rows), np.empty(len(self.centres) * n_rows)
 
     def fill(self, rows, room):
-        X = (self.source.block(rows) - self.low) / self.width
+        X = (as_dense(self.source.block(rows)) - self.low) / self.width
         shape = (len(self.centres), len(X))
         base, values = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
         np.matmul(self.centres, X.T, out=base)
@@ -41,7 +42,7 @@ class ChebyshevRows:
         return self.basis.room(n_rows)
 
     def fill(self, rows, room):
-        return self.basis.fill(self.source.block(rows), room)
+        return self.basis.fill(as_dense(self.source.block(rows)), room)
 
     def gram_sum(self):
         """Moments where they are faster; None: let the solver multiply the features."""

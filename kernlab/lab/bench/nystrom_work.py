@@ -11,7 +11,7 @@ from kernlab.estimators import LASN, LLSVM, KernelMachine, sweep
 from kernlab.lab.bench.nystrom_fits import C, load
 from kernlab.lab.engine.limited import call_limited
 from kernlab.lab.papers.common.fitting import warm_up
-from kernlab.rows.svmlight import SvmlightRows
+from kernlab.rows import as_rows
 
 COLUMNS = 22
 LANDMARKS = 200
@@ -87,7 +87,7 @@ def measure_file(point, seed):
         if point.method == "SBM from a file":
             row, held = call_limited(fit_file, (str(path), points, gamma), ADDRESSES)
             return row | {"child_peak_bytes": held}
-        rows = SvmlightRows(path)
+        rows = as_rows(path)
         model = KernelMachine(
             "nystrom",
             "dcd",
@@ -98,7 +98,7 @@ def measure_file(point, seed):
             tol=SBM_GAP,
             approximation_params={"landmarks": points, "dtype": np.float32},
         )
-        return _fitted(model, rows[:], rows.labels)
+        return _fitted(model, rows.whole(), rows.labels)
 
 
 def fit_file(path, points, gamma):

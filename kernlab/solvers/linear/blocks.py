@@ -7,21 +7,22 @@ array, a memory map, a CSR matrix, or `TransformedRows`, which holds no features
 import numpy as np
 import scipy.sparse as sp
 
+from kernlab.rows import as_rows
 from kernlab.runtime import computed_ahead, row_blocks
 
 
 class TransformedRows:
     """The features `transform(X[rows])`, computed when `rows` are asked for and then forgotten.
 
-    X has `shape` and slices: an array, a memory map, a file read in order.
+    X is whatever `kernlab.rows.as_rows` takes.
     """
 
     def __init__(self, X, transform, n_features, dtype):
-        self.X, self.transform, self.dtype = X, transform, np.dtype(dtype)
-        self.shape = (X.shape[0], n_features)
+        self.X, self.transform, self.dtype = as_rows(X), transform, np.dtype(dtype)
+        self.shape = (len(self.X), n_features)
 
     def __getitem__(self, rows):
-        return self.transform(self.X[rows]).astype(self.dtype, copy=False)
+        return self.transform(self.X.block(rows)).astype(self.dtype, copy=False)
 
 
 def feature_blocks(F, rows_per_block):

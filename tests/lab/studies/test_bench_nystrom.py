@@ -15,7 +15,7 @@ from kernlab.lab.bench.nystrom_solvers import TO_GAP, features_of, measure_solve
 from kernlab.lab.bench.nystrom_work import waves, write_waves
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine.base import NotRun, Point
-from kernlab.rows.svmlight import SvmlightRows
+from kernlab.rows import as_rows
 from kernlab.solvers import solve_newton
 
 STUDY = STUDIES["bench-nystrom"]
@@ -104,19 +104,19 @@ def test_a_file_gives_what_memory_gives(table, tmp_path):
     assert file["objective"] == pytest.approx(memory["objective"], rel=1e-3)
     assert file["child_peak_bytes"] > 5e7
     first = write_waves(tmp_path / "waves.svm", 120)
-    rows = SvmlightRows(tmp_path / "waves.svm")
+    rows = as_rows(tmp_path / "waves.svm")
     assert rows.shape == (120, 22)
-    np.testing.assert_allclose(rows[:], first, atol=1e-4)
+    np.testing.assert_allclose(rows.whole(), first, atol=1e-4)
     np.testing.assert_array_equal(rows.labels, waves(120, 22)[1])
 
 
 def test_a_file_of_several_blocks_does_not_repeat_them(tmp_path, monkeypatch):
     monkeypatch.setattr("kernlab.lab.bench.nystrom_work.BLOCK_OF_TEXT", 50)
     first = write_waves(tmp_path / "waves.svm", 120)
-    rows = SvmlightRows(tmp_path / "waves.svm")
+    rows = as_rows(tmp_path / "waves.svm")
     assert rows.shape == (120, 22)
     assert first.shape == (50, 22)
-    assert len(np.unique(rows[:], axis=0)) == 120
+    assert len(np.unique(rows.whole(), axis=0)) == 120
 
 
 def test_operations_are_counted(monkeypatch):

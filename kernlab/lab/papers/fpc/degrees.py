@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from kernlab.estimators.fpc_degree import PolynomialFits, TrainingRows
-from kernlab.rows.source import RowSource
+from kernlab.rows import as_rows
 
 MAP = {
     "n_centres": None,
@@ -19,7 +19,7 @@ MAP = {
 
 def fit_degrees(X, y, degrees, **settings):
     """For labels -1 and 1: a function of rows that gives their scores, for every degree."""
-    source = RowSource(X)
+    source = as_rows(X)
     rows = TrainingRows(source, (y > 0).astype(np.int16), None, source.bounds())
     machines = PolynomialFits(2, MAP | settings, {}).run(rows, list(degrees))
     return {

@@ -10,7 +10,7 @@ from kernlab.approximations import PolynomialMap
 from kernlab.approximations.polynomial.rows import ChebyshevRows
 from kernlab.datasets import generators
 from kernlab.estimators import FPC
-from kernlab.rows.source import RowSource
+from kernlab.rows import as_rows
 from kernlab.solvers.hinge.admm import HingeProblem, solve_hinge_problems
 
 DEGREE = 9  # of Simulations 1 to 3 and 6, with 55 centres
@@ -61,7 +61,7 @@ def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
     Returned are its result and the map.
     """
     fitted = PolynomialMap(degree, **(map_settings or {})).fit(X)
-    rows = ChebyshevRows(RowSource(X), fitted.chebyshev_)
+    rows = ChebyshevRows(as_rows(X), fitted.chebyshev_)
     problem = HingeProblem(positive=1, mix=fitted.change_of_basis_)
     return solve_hinge_problems(rows, y.astype(np.int16), [problem], **settings)[0], fitted
 

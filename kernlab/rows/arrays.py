@@ -1,0 +1,278 @@
+"""The protocol of rows, and rows that are arrays: dense, CSR, memory maps, data sets of h5py."""
+
+from copy import copy
+from functools import reduce
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_random_state
+
+from kernlab.runtime import for_each_block, require_memory, row_blocks, thread_count
+
+BLOCK_BYTES = 2**23
+
+
+class Rows:
+    """Samples, wherever they are, read a block at a time.
+
+    A subclass sets `shape`, `dtype` (float32 or float64, in which blocks come) and implements
+    `block` and `take`; all else follows from them. A collection on a cluster also writes `reduce`.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : numpy.dtype
+    labels : array of shape (n_rows,), or None
+    in_memory : bool
+        Whether `whole` is free: arrays, CSR matrices, memory maps of floating point numbers.
+    """
+
+    labels = None
+    in_memory = False
+    dtype = np.dtype(np.float64)
+
+    def __len__(self):
+        return self.shape[0]
+
+    @property
+    def n_features(self):
+        return self.shape[1]
+
+    @property
+    def nbytes(self):
+        """Bytes of all rows, once they are in memory."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def block(self, rows):
+        """The rows of a slice: an array, or CSR."""
+        raise NotImplementedError
+
+    def take(self, indices):
+        """The rows at these positions, in their order: an array, or CSR."""
+        raise NotImplementedError
+
+    def select(self, indices):
+        """The rows at these positions as Rows of their own; nothing is read or copied yet."""
+        return SelectedRows(self, indices)
+
+    def labelled(self, labels):
+        """The same rows with these labels."""
+        rows = copy(self)
+        rows.labels = checked_labels(labels, len(self))
+        return rows
+
+    def blocks(self, n=None):
+        """Yield (slice, block) in order, of `n` rows each or of about 8 MB."""
+        for rows in self._slices(n):
+            yield rows, self.block(rows)
+
+    def sample(self, n, random_state=None):
+        """`n` rows drawn without replacement, in the order of the rows; all where there are fewer.
+
+        Parameters
+        ----------
+        n : int
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        array or CSR matrix
+        """
+        if n >= len(self):
+            return self.take(np.arange(len(self)))
+        chosen = check_random_state(random_state).choice(len(self), n, replace=False)
+        return self.take(np.sort(chosen))
+
+    def reduce(self, function, *aligned, combine=None):
+        """The sum over all blocks of `function(block, *parts)`, on all threads.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block of rows and the parts of `aligned` that belong to it; gives an array, a
+            number, or a tuple of them, which are added one by one.
+        *aligned : array
+            One entry for each row.
+        combine : callable, optional
+            What takes the place of the sum: two results into one.
+        """
+        combine = combine or _added
+        slices = self._slices()
+
+        def work(stretch):
+            results = (
+                function(self.block(rows), *(values[rows] for values in aligned))
+                for rows in slices[stretch]
+            )
+            return reduce(combine, results)
+
+        stretches = row_blocks(len(slices), -(-len(slices) // thread_count()))
+        return reduce(combine, for_each_block(work, stretches))
+
+    def whole(self, max_memory=None):
+        """All rows as one array or CSR matrix; the very array where they are one.
+
+        Raises
+        ------
+        MemoryLimitError
+            Where that needs more than `max_memory` (None: half of what is free).
+        """
+        require_memory(
+            self.nbytes,
+            max_memory,
+            what=f"reading all {len(self):,} rows into memory",
+            arithmetic=f"{len(self):,} rows of {self.n_features:,} features",
+            way_out="Allow more with max_memory, or take an estimator that reads rows in blocks.",
+        )
+        return self.block(slice(0, len(self)))
+
+    def bounds(self):
+        """Smallest and largest value of each feature; values that are not finite are refused."""
+        places = np.arange(len(self))
+        low, high = self.reduce(_extremes, places, combine=_wider)
+        return low.astype(np.float64), high.astype(np.float64)
+
+    def check_finite(self):
+        """Refuse NaN and infinity, naming the first row that has one."""
+        self.reduce(_refuse_not_finite, np.arange(len(self)), combine=lambda a, b: None)
+
+    def _slices(self, n=None):
+        bytes_per_row = max(1, self.nbytes // max(1, len(self)))
+        return row_blocks(len(self), n or max(1, BLOCK_BYTES // bytes_per_row))
+
+
+class ArrayRows(Rows):
+    """Rows of a matrix: NumPy's, SciPy's, or whatever has a shape and gives rows by slices and by
+    sorted positions, a data set of h5py say.
+
+    Numbers that are neither single nor double precision come as double, a block at a time. Sparse
+    rows have their entries in order and in one piece.
+    """
+
+    def __init__(self, X, labels=None):
+        if sp.issparse(X):
+            X = canonical_csr(X)
+        if getattr(X, "ndim", len(getattr(X, "shape", ()))) != 2:
+            raise ValueError(
+                f"rows must come as a matrix, not as {type(X).__name__} of shape "
+                f"{getattr(X, 'shape', 'unknown')}"
+            )
+        if X.shape[0] < 1 or X.shape[1] < 1:
+            raise ValueError(f"a matrix of {X.shape[0]} rows and {X.shape[1]} features is empty")
+        self._X = X
+        self.shape = tuple(X.shape)
+        self.labels = checked_labels(labels, self.shape[0])
+        is_float = X.dtype in (np.float32, np.float64)
+        self.dtype = np.dtype(X.dtype if is_float else np.float64)
+        self._is_array = isinstance(X, np.ndarray) or sp.issparse(X)
+        self.in_memory = self._is_array and is_float
+
+    @property
+    def nbytes(self):
+        if sp.issparse(self._X):
+            return self._X.data.nbytes + self._X.indices.nbytes + self._X.indptr.nbytes
+        return super().nbytes
+
+    def block(self, rows):
+        return self._converted(self._X[rows])
+
+    def take(self, indices):
+        indices = np.asarray(indices)
+        if self._is_array:
+            return self._converted(self._X[indices])
+        order, back = np.unique(indices, return_inverse=True)  # what h5py asks for
+        return self._converted(self._X[order])[back]
+
+    def whole(self, max_memory=None):
+        return self._X if self.in_memory else super().whole(max_memory)
+
+    def check_finite(self):
+        if self._X.dtype.kind not in "iub":
+            super().check_finite()
+
+    def _converted(self, part):
+        return part.astype(self.dtype, copy=False)
+
+
+class SelectedRows(Rows):
+    """Some rows of others, by their positions; see `Rows.select`."""
+
+    def __init__(self, rows, indices):
+        indices = np.asarray(indices)
+        if isinstance(rows, SelectedRows):
+            rows, indices = rows._rows, rows._indices[indices]
+        self._rows, self._indices = rows, indices
+        self.shape = (len(indices), rows.shape[1])
+        self.dtype = rows.dtype
+        self.labels = None if rows.labels is None else rows.labels[indices]
+
+    @property
+    def nbytes(self):
+        return self._rows.nbytes * len(self) // max(1, len(self._rows))
+
+    def block(self, rows):
+        return self._rows.take(self._indices[rows])
+
+    def take(self, indices):
+        return self._rows.take(self._indices[indices])
+
+
+def as_dense(block, dtype=np.float64):
+    """A block of rows as a C-ordered array."""
+    block = block.toarray() if sp.issparse(block) else block
+    return np.ascontiguousarray(block, dtype=dtype)
+
+
+def canonical_csr(X):
+    """The same matrix as CSR with sorted entries, each in one piece.
+
+    A sparse matrix may hold an entry in several parts, which products add up by themselves; lengths
+    of rows and searches for near rows, which look at each part alone, would be wrong.
+    """
+    X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def checked_labels(labels, n_rows):
+    """Labels as an array, if there are as many as rows."""
+    if labels is None:
+        return None
+    labels = np.asarray(labels)
+    if len(labels) != n_rows:
+        raise ValueError(f"{n_rows} rows, but {len(labels)} labels")
+    return labels
+
+
+def _added(one, other):
+    if isinstance(one, tuple):
+        return tuple(a + b for a, b in zip(one, other, strict=True))
+    return one + other
+
+
+def _wider(one, other):
+    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
+
+
+def _extremes(block, places):
+    _refuse_not_finite(block, places)
+    if sp.issparse(block):
+        return block.min(axis=0).toarray()[0], block.max(axis=0).toarray()[0]
+    return block.min(axis=0), block.max(axis=0)
+
+
+def _refuse_not_finite(block, places):
+    values = block.data if sp.issparse(block) else block
+    if np.isfinite(values).all():
+        return
+    if sp.issparse(block):
+        entry = np.flatnonzero(~np.isfinite(values))[0]
+        row, feature = np.searchsorted(block.indptr, entry, "right") - 1, block.indices[entry]
+    else:
+        row, feature = np.argwhere(~np.isfinite(values))[0]
+    raise ValueError(
+        f"row {places[row]}, feature {feature} is {block[row, feature]}: NaN and infinity are not "
+        "allowed; fill in or leave out such rows"
+    )

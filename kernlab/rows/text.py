@@ -1,0 +1,325 @@
+"""Rows written as text, svmlight or tables: opened whatever compresses them, parsed in pieces.
+
+Compiled readers of scikit-learn and pandas do the work. Only when one of them refuses, or lets
+something doubtful through, are the lines looked at one by one, for the first bad one and what is
+wrong with it. Whoever reads a file here, front to end or in the middle, is refused alike.
+"""
+
+import bz2
+import csv
+import gzip
+import hashlib
+import io
+import lzma
+import math
+import re
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+PIECE_BYTES = 2**22
+LONGEST_LINE = 2**28
+COMPRESSIONS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+
+class DataError(ValueError):
+    """Data cannot be used as asked; the text says what is wrong, where, and what to do."""
+
+
+# ------------------------------------------------------------------------------------------- bytes
+class HashingReader(io.RawIOBase):
+    """A readable stream that keeps the SHA-256 of all that went through it, and why it broke.
+
+    More than `max_bytes` are refused: a few bytes may decompress to any number.
+    """
+
+    def __init__(self, inner, max_bytes=None):
+        self._inner, self._max_bytes = inner, max_bytes
+        self._sha256 = hashlib.sha256()
+        self.n_bytes, self.failure = 0, None
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        block = self._read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
+
+    def digest(self):
+        """Of the whole stream: what nobody has read yet is read now."""
+        while self._read(PIECE_BYTES):
+            pass
+        return self._sha256.hexdigest()
+
+    def _read(self, size):
+        try:
+            block = self._inner.read(size)
+            self.n_bytes += len(block)
+            if self._max_bytes is not None and self.n_bytes > self._max_bytes:
+                raise OSError(f"it holds more than the {self._max_bytes:,} bytes that it may")
+        except DAMAGED as error:
+            self.failure = error
+            raise
+        self._sha256.update(block)
+        return block
+
+
+def is_compressed(path):
+    """Whether a file is one of gzip, bzip2 or xz, by what it begins with."""
+    return _opener(path) is not None
+
+
+def _opener(path):
+    with path.open("rb") as file:
+        start = file.read(6)
+    return next((o for magic, o in COMPRESSIONS.items() if start.startswith(magic)), None)
+
+
+@contextmanager
+def open_data(path, *, max_bytes=None, watch=lambda raw: raw):
+    """The uncompressed bytes of a file, as (buffered stream, its HashingReader).
+
+    A file that cannot be read, or breaks off in the middle of its compressed text, is a DataError
+    that names it, whatever the reader inside the block made of the break. `watch` may wrap the
+    compressed stream, for a progress bar.
+    """
+    hashing = None
+    try:
+        opener = _opener(path)
+        with path.open("rb") as raw:
+            raw = watch(raw)
+            hashing = HashingReader(opener(raw) if opener else raw, max_bytes)
+            yield io.BufferedReader(hashing, 2**20), hashing
+    except Exception as error:
+        broken = hashing.failure if hashing else error if isinstance(error, OSError) else None
+        if broken is None:
+            raise
+        if getattr(broken, "errno", None) is not None:
+            raise DataError(f"{path} cannot be read: {broken.strerror}") from error
+        raise DataError(
+            f"{path} is damaged or truncated: it cannot be decompressed to its end ({broken}). "
+            "Replace the file."
+        ) from error
+
+
+def whole_lines(stream, name):
+    """The stream in pieces of bytes that end with a line."""
+    begun = []
+    while piece := stream.read(PIECE_BYTES):
+        if b"\0" in piece:
+            raise DataError(f"{name} is not a text: it holds bytes that are zero")
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*begun, piece[:end]])
+            begun = []
+        begun.append(piece[end:])
+        if sum(map(len, begun)) > LONGEST_LINE:
+            raise DataError(f"{name} is not a text of rows: no line ends within 256 MB")
+    if rest := b"".join(begun):
+        yield rest
+
+
+# ------------------------------------------------------------------------------------------ formats
+class UnreadableError(Exception):
+    """A compiled reader gave up; its text serves where no line is found to blame."""
+
+
+@dataclass(frozen=True)
+class Svmlight:
+    """`label index:value ...`; indices increase, from 1, or from 0 with `zero_based`."""
+
+    zero_based: bool = False
+    text_labels = False
+
+    def parse(self, text, n_features=None):
+        """CSR rows and labels of a text.
+
+        Raises
+        ------
+        UnreadableError
+        """
+        from sklearn.datasets import load_svmlight_file
+
+        bare = re.sub(rb"#[^\n]*", b"", text) if b"#" in text else text
+        if not _ALLOWED[np.frombuffer(bare, np.uint8)].all():
+            raise UnreadableError("a character that no number has")
+        try:
+            X, y = load_svmlight_file(
+                io.BytesIO(bare), n_features=n_features, zero_based=self.zero_based
+            )
+        except (ValueError, OverflowError, IndexError) as error:
+            raise UnreadableError(str(error)) from error
+        if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+            raise UnreadableError("not every value is a finite number")
+        return sp.csr_matrix(X), y
+
+    def is_row(self, line):
+        return bool(line.partition(b"#")[0].strip())
+
+    def fault(self, line, n_features=None):
+        """What is wrong with a line, or ""."""
+        words = line.partition("#")[0].split()
+        if not words:
+            return ""
+        if not _is_finite(words[0]):
+            return f"a label that is not a number: {_quoted(words[0])}"
+        last, first = -1, 0 if self.zero_based else 1
+        for word in words[1:]:
+            index, colon, value = word.partition(":")
+            if not colon or not index.isdecimal():
+                return f"an entry that is not index:value: {_quoted(word)}"
+            index = int(index)
+            if index < first:
+                return f"an index below {first}: indices count from 1, and from 0 with zero_based"
+            if index - first >= 2**31 - 1:
+                return f"the index {index} is beyond 2^31 - 1, the most that can be read"
+            if n_features is not None and index - first >= n_features:
+                return f"{_quoted(word)} is beyond the {n_features} features that there may be"
+            if index <= last:
+                return f"index {index} comes after {last}: indices must increase"
+            if not _is_finite(value):
+                return f"a value that is not a finite number: {_quoted(word)}"
+            last = index
+        return ""
+
+
+_ALLOWED = np.zeros(256, dtype=bool)
+_ALLOWED[list(b"0123456789+-.eE: \t\r\n")] = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """Fields side by side, one of which may be the label.
+
+    target : the label's column, from the end where negative; None where there is none.
+    header : lines to skip. drop : columns to leave out. missing : what stands for a missing value;
+    such rows are left out. separator : "blank" for spaces and tabs. text_labels : labels are words.
+    """
+
+    separator: str = ","
+    header: int = 0
+    target: int | None = -1
+    drop: tuple[int, ...] = ()
+    missing: str = ""
+    text_labels: bool = False
+
+    def width(self, n_features):
+        """Fields of a line."""
+        return n_features + len(self.drop) + (self.target is not None)
+
+    def parse(self, text, n_features, header=0):
+        """Dense rows and labels (or None) of a text, or of a stream.
+
+        Raises
+        ------
+        UnreadableError
+        """
+        import pandas as pd
+
+        width = self.width(n_features)
+        target = None if self.target is None else self.target % width
+        try:
+            frame = pd.read_csv(
+                io.BytesIO(text) if isinstance(text, bytes) else text,
+                sep=r"\s+" if self.separator == "blank" else self.separator,
+                header=None,
+                skiprows=header,
+                dtype={target: str} if self.text_labels else None,
+                na_values=[self.missing] if self.missing else None,
+                keep_default_na=not self.missing,
+                skipinitialspace=True,
+                low_memory=False,
+                **_exact_numbers(pd),
+            )
+        except pd.errors.EmptyDataError:
+            return np.empty((0, n_features)), None if target is None else np.empty(0)
+        except (ValueError, OverflowError) as error:
+            raise UnreadableError(str(error)) from error
+        if frame.shape[1] != width:
+            raise UnreadableError(f"{frame.shape[1]} fields, {width} expected")
+        if self.missing:
+            frame = frame.dropna()
+        columns = [j for j in range(width) if j != target and j not in self.drop]
+        numbers = columns if self.text_labels or target is None else [*columns, target]
+        words = [j for j in numbers if frame[j].dtype.kind not in "iufb"]
+        if words:
+            raise UnreadableError(f"field {words[0] + 1} is not always a number")
+        X = np.ascontiguousarray(frame[columns].to_numpy(np.float64))
+        if not np.isfinite(X).all():
+            raise UnreadableError("not every value is a finite number")
+        return X, None if target is None else self._labels(frame[target])
+
+    def _labels(self, y):
+        if not self.text_labels:
+            y = y.to_numpy(np.float64)
+            if not np.isfinite(y).all():
+                raise UnreadableError("a label is missing or not finite")
+            return y
+        if y.isna().any():
+            raise UnreadableError("a label is missing")
+        return np.array([word.strip() for word in y], dtype=np.str_)
+
+    def is_row(self, line):
+        return bool(line.strip())
+
+    def fault(self, line, n_features):
+        """What is wrong with a line, or ""."""
+        if not line:
+            return ""
+        if "\r" in line:
+            return "a carriage return within the line; lines must end with LF or CR LF"
+        fields, width = self.fields(line), self.width(n_features)
+        if len(fields) != width:
+            return f"{len(fields)} field{'s' * (len(fields) != 1)}, {width} expected"
+        if self.missing and self.missing in fields:
+            return ""
+        target = None if self.target is None else self.target % width
+        for place, word in enumerate(fields):
+            is_label = place == target
+            if place in self.drop or (is_label and self.text_labels and word.strip()):
+                continue
+            if not _is_finite(word):
+                what = "the label" if is_label else f"field {place + 1}"
+                return f"{what} is {_quoted(word) or 'empty'}, not a finite number"
+        return ""
+
+    def fields(self, line):
+        """The fields of a line."""
+        if self.separator == "blank":
+            return line.split()
+        return next(csv.reader([line], delimiter=self.separator, skipinitialspace=True))
+
+
+def _exact_numbers(pd):
+    """From 3.1 on pandas reads every number to its last bit; before, it has to be told."""
+    major, minor = (int(part) for part in pd.__version__.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+# ------------------------------------------------------------------------------------------- faults
+def first_fault(lines, check):
+    """(place of the line, what is wrong) for the first bad one of some lines of bytes, or None."""
+    for place, line in enumerate(lines):
+        try:
+            wrong = check(line.decode("utf-8").strip())
+        except UnicodeDecodeError:
+            wrong = "this is not text"
+        if wrong:
+            return place, wrong
+    return None
+
+
+def _is_finite(word):
+    try:
+        return math.isfinite(float(word)) and "_" not in word
+    except ValueError:
+        return False
+
+
+def _quoted(word):
+    return repr(word if len(word) <= 40 else f"{word[:37]}...") if word else ""
