@@ -63,7 +63,7 @@ class Rows:
 
     def blocks(self, n=None):
         """Yield (slice, block) in order, of `n` rows each or of about 8 MB."""
-        for rows in self._slices(n):
+        for rows in self.slices(n):
             yield rows, self.block(rows)
 
     def sample(self, n, random_state=None):
@@ -97,7 +97,7 @@ class Rows:
             What takes the place of the sum: two results into one.
         """
         combine = combine or _added
-        slices = self._slices()
+        slices = self.slices()
 
         def work(stretch):
             results = (
@@ -136,7 +136,8 @@ class Rows:
         """Refuse NaN and infinity, naming the first row that has one."""
         self.reduce(_refuse_not_finite, np.arange(len(self)), combine=lambda a, b: None)
 
-    def _slices(self, n=None):
+    def slices(self, n=None):
+        """Slices that cover the rows in order, of `n` rows each or of about 8 MB."""
         bytes_per_row = max(1, self.nbytes // max(1, len(self)))
         return row_blocks(len(self), n or max(1, BLOCK_BYTES // bytes_per_row))
 

@@ -13,6 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from kernlab.rows.arrays import ArrayRows
+from kernlab.runtime import for_each_block, njit
+
 
 class DistinctRows(NamedTuple):
     """The first of every set of equal rows, ascending, and how many they are."""
@@ -22,55 +25,89 @@ class DistinctRows(NamedTuple):
 
 
 def distinct_rows(X, *others):
-    """The distinct rows of X, with the entries of the `others` that belong to them.
+    """The distinct rows of X, together with the entries of `others` that belong to them.
 
-    None where all are distinct.
+    Parameters
+    ----------
+    X : array or CSR matrix
+    *others : array
+        A label, a weight, a group for each row: rows that differ there are not equal.
+
+    Returns
+    -------
+    DistinctRows or None
+        None where all are distinct.
     """
-    keys = _keys(X)
-    for number, values in enumerate(others):
-        keys ^= _mixed(_bits(np.asarray(values, np.float64))) * np.uint64(2 * number + 3)
+    tables = [ArrayRows(X)]
+    if others:
+        others = np.column_stack([np.asarray(values, np.float64) for values in others])
+        tables.append(ArrayRows(others))
+    keys = sum(_keys(table, seed) for seed, table in enumerate(tables))
     _, first, inverse, counts = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )
-    if len(first) == len(keys) or not _agree(X, others, first[inverse]):
+    stands_for = first[inverse]
+    repeated = np.flatnonzero(stands_for != np.arange(len(stands_for)))
+    pairs = repeated, stands_for[repeated]
+    if not (len(repeated) and all(_agree(table, *pairs) for table in tables)):
         return None
     order = np.argsort(first)
     return DistinctRows(first[order], counts[order])
 
 
-def _agree(X, others, stands_for):
+def _agree(table, one, other):
     """Whether rows of one key are equal indeed, as all but one in 2^64 pairs of others are."""
-    repeated = np.flatnonzero(stands_for != np.arange(len(stands_for)))
-    pairs = [(values[repeated], values[stands_for[repeated]]) for values in (X, *others)]
-    return all((a != b).sum() == 0 for a, b in pairs)
+    one, other = table.select(one), table.select(other)
+    return all((one.block(rows) != other.block(rows)).sum() == 0 for rows in one.slices())
 
 
-def _keys(X):
-    """A number for each row that is the same for equal rows: a sum over its features."""
-    random = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64)
-    odd = 2 * random + np.uint64(1)
-    if not sp.issparse(X):
-        keys = np.zeros(X.shape[0], np.uint64)
-        for feature in range(X.shape[1]):
-            keys += _mixed(_bits(X[:, feature])) * odd[feature]
-        return keys
-    X = sp.csr_matrix(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    sums = np.cumsum(_mixed(_bits(X.data)) * odd[X.indices], dtype=np.uint64)
-    sums = np.concatenate([np.zeros(1, np.uint64), sums])  # modulo 2^64, as differences are
-    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+def _keys(table, seed):
+    """A number for each row that is the same for equal rows: a sum over its features, mod 2^64."""
+    seed, keys = np.uint64(seed + 1) << np.uint64(50), np.empty(len(table), np.uint64)
+
+    def compute(rows):
+        part = table.block(rows)
+        if sp.issparse(part):
+            _sum_stored(part.indptr, part.indices, _bits(part.data), seed, keys[rows])
+        else:
+            _sum_dense(_bits(part), seed, keys[rows])
+
+    for_each_block(compute, table.slices())
+    return keys
 
 
 def _bits(values):
     """Numbers as patterns of bits; 0 and -0 have the same."""
-    values = np.asarray(values, np.float64) + 0.0
-    return values.view(np.uint64)
+    return (np.ascontiguousarray(values, np.float64) + 0.0).view(np.uint64)
 
 
+@njit
 def _mixed(bits):
     """Bits of which each depends on all (the finaliser of MurmurHash3); 0 stays 0."""
-    for constant in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(constant)
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return bits ^ (bits >> np.uint64(33))
+
+
+@njit
+def _factor(feature, seed):
+    """An odd number of a feature's own."""
+    return _mixed(np.uint64(feature) + seed) | np.uint64(1)
+
+
+@njit
+def _sum_dense(bits, seed, keys):
+    for i in range(bits.shape[0]):
+        key = np.uint64(0)
+        for j in range(bits.shape[1]):
+            key += _mixed(bits[i, j]) * _factor(j, seed)
+        keys[i] = key
+
+
+@njit
+def _sum_stored(indptr, indices, bits, seed, keys):
+    for i in range(len(indptr) - 1):
+        key = np.uint64(0)
+        for k in range(indptr[i], indptr[i + 1]):
+            key += _mixed(bits[k]) * _factor(indices[k], seed)
+        keys[i] = key

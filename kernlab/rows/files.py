@@ -185,9 +185,9 @@ class ParquetRows(Rows):
             found[chosen] = values[indices[chosen] - self._starts[group]]
         return found
 
-    def _slices(self, n=None):
+    def slices(self, n=None):
         if n is not None:
-            return super()._slices(n)
+            return super().slices(n)
         return [slice(int(a), int(b)) for a, b in zip(self._starts, self._starts[1:], strict=False)]
 
 

@@ -8,7 +8,6 @@ from sklearn.metrics.pairwise import euclidean_distances
 from kernlab.approximations.hss import neighbours
 from kernlab.approximations.hss.neighbours import from_near_leaves, from_projection_trees
 from kernlab.approximations.hss.tree import build_tree
-from kernlab.approximations.hss.twins import distinct_points
 from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
@@ -87,18 +86,3 @@ def test_one_projection_tree_of_one_part_is_exact():
 def test_lists_that_are_too_long_are_refused_with_the_arithmetic():
     with pytest.raises(MemoryLimitError, match="600 x 7 x 8 bytes"):
         near_leaves(max_memory="10kB")
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_distinct_points_are_the_first_of_equals_in_each_group(dtype, sparse):
-    X = RNG.integers(0, 2, size=(400, 5)).astype(dtype)
-    group = np.repeat(np.arange(4), 100)
-    expected = np.unique(np.column_stack([group, X]), axis=0, return_index=True)[1]
-    found = distinct_points(sp.csr_matrix(X) if sparse else X, group)
-    assert np.array_equal(found, np.sort(expected))
-
-
-def test_swapped_columns_are_not_the_same_point():
-    X = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [-1.0, 2.0]])
-    assert list(distinct_points(X, np.zeros(4, int))) == [0, 1, 3]

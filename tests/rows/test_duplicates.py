@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from kernlab import SparseCholeskySVC
 from kernlab.estimators.sparse_sigma import cross_validate_sigma
-from kernlab.rows import duplicates as equal_rows
-from kernlab.rows.duplicates import distinct_rows
+from kernlab.rows import distinct_rows, duplicates
 
 RNG = np.random.default_rng(0)
 GRID = RNG.integers(0, 12, (600, 2)) / 12.0  # about 144 places, in each several rows
@@ -49,10 +48,12 @@ def test_features_that_are_exchanged_or_shifted_are_other_rows():
     split = sp.csr_matrix(([1.0, 1.0, 2.0, 0.0], [0, 0, 0, 1], [0, 2, 4]), shape=(2, 2))
     assert list(distinct_rows(split).counts) == [2]  # 1 + 1 is 2, and a stored 0 is none
     assert split.nnz == 4
+    wide = sp.csr_matrix(([1.0, 1.0, 1.0], [0, 10**9, 0], [0, 1, 2, 3]), shape=(3, 2 * 10**9))
+    assert list(distinct_rows(wide).first) == [0, 1]
 
 
 def test_keys_that_collide_merge_nothing(monkeypatch):
-    monkeypatch.setattr(equal_rows, "_mixed", lambda bits: np.zeros_like(bits))
+    monkeypatch.setattr(duplicates, "_keys", lambda table, seed: np.zeros(len(table), np.uint64))
     assert distinct_rows(np.arange(4.0)[:, None]) is None
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from kernlab.approximations.hss.columns import NeighbourColumns, SampledColumns
 from kernlab.approximations.hss.neighbours import from_near_leaves
 from kernlab.approximations.hss.tree import build_tree, comparable_rows
-from kernlab.approximations.hss.twins import distinct_points
+from kernlab.rows import distinct_rows
 from kernlab.runtime import memory_limit
 
 CANDIDATES_PER_NEIGHBOUR = 4
@@ -87,7 +87,9 @@ def _columns(tree, rows, settings, generator):
             max_memory=settings.max_memory,
         )
     leaf_of = np.repeat(np.arange(len(tree.leaves)), tree.sizes[tree.leaves])
-    points = distinct_points(rows, leaf_of)
+    # Equal points have equal columns; drawn as often as they occur, they crowd out the rare ones.
+    distinct = distinct_rows(rows, leaf_of)
+    points = np.arange(len(leaf_of)) if distinct is None else distinct.first
     found = from_near_leaves(
         rows_to_compare,
         tree,
