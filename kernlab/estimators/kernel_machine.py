@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import NEEDS, get_approximation
+from kernlab.features import Features
 from kernlab.rows.validation import validate_data
-from kernlab.runtime import memory_limit
-from kernlab.solvers import MappedRows, TransformedRows, get_solver, summarise
+from kernlab.solvers import get_solver, summarise
 
 
 class KernelMachine(ClassifierMixin, BaseEstimator):
@@ -171,28 +171,14 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
     def _approximate(self, approximation, solver, X):
         """Fit the approximation and return what the solver needs of it."""
         if solver.needs == "features":
-            if solver.takes_implicit and hasattr(approximation, "implicit_features"):
-                approximation.fit(X)
-                return MappedRows(*approximation.implicit_features(X))
-            if solver.takes_blocks:
-                approximation.fit(X)
-                dtype = np.dtype(getattr(approximation, "dtype", None) or X.dtype)
-                needed = X.shape[0] * approximation.rank_ * dtype.itemsize
-                if needed > memory_limit(self.max_memory) // 4:
-                    transform, rank = approximation.transform, approximation.rank_
-                    return TransformedRows(X, transform, rank, dtype)
-                return approximation.transform(X)
-            return approximation.fit_transform(X)
+            return features_of(approximation, X)
         approximation.fit(X)
         return approximation.operator() if solver.needs == "operator" else approximation
 
     def _solve(self, solver, data, signs, weights):
         """One result for each binary problem; together where the solver shares work among them."""
         arguments = self._solver_arguments(solver)
-        if solver.all_at_once:
-            results = solver.solve(data, np.column_stack(signs), sample_weight=weights, **arguments)
-        else:
-            results = [solver.solve(data, s, sample_weight=weights, **arguments) for s in signs]
+        results = solver.solve(data, np.column_stack(signs), sample_weight=weights, **arguments)
         if solver.needs == "operator" and not self.approximation_.is_kernel_map:
             # It may have eigenvalues below zero that the solver has not come across: no bound.
             return [replace(result, dual_objective=None) for result in results]
@@ -200,11 +186,8 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
 
     def _solver_arguments(self, solver):
         arguments = {"C": self.C, "loss": self.loss, "intercept": self.intercept}
-        for name in ("tol", "max_iter"):
-            if getattr(self, name) is not None:
-                arguments[name] = getattr(self, name)
-        if self.random_state is not None and solver.takes_seed:
-            arguments["random_state"] = self.random_state
+        for name in ("tol", "max_iter", "random_state", "max_memory"):
+            arguments[name] = getattr(self, name)
         return arguments | dict(self.solver_params or {})
 
     def _store(self, solver):
@@ -249,3 +232,29 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def features_of(approximation, X):
+    """Fit an approximation and give the features of its rows, as solvers take them."""
+    if not hasattr(approximation, "implicit_features"):
+        return Features(approximation.fit_transform(X))
+    return mapped_features(approximation.fit(X), X)
+
+
+def mapped_features(approximation, X):
+    """The features of X under a fitted map of kernel values at landmarks."""
+    values, map_, squared_norms, error, dtype = approximation.implicit_features(X)
+
+    def in_precision(dtype):
+        return Features.mapped(
+            lambda: values(dtype),
+            map_,
+            lambda rows, room: approximation.transform(X[rows]),
+            approximation.dtype or X.dtype,
+            squared_norms=squared_norms,
+            error=error(dtype),
+            in_double=lambda: in_precision(np.dtype(np.float64)),
+            whole=lambda: approximation.transform(X),
+        )
+
+    return in_precision(dtype)

@@ -7,8 +7,8 @@ import numpy as np
 from kernlab.approximations.landmarks import MAX_ROWS, resolve_n_landmarks
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.estimators.lasn import LandmarkParameters
+from kernlab.features import Features
 from kernlab.rows import as_rows
-from kernlab.solvers.linear.blocks import TransformedRows
 
 
 class LLSVM(LandmarkParameters, KernelMachine):
@@ -121,8 +121,11 @@ class LLSVM(LandmarkParameters, KernelMachine):
         approximation, solver = self._make_pair()
         approximation.set_params(n_landmarks=resolve_n_landmarks(self.n_landmarks, len(y)))
         approximation.fit(self._sample(rows, approximation.n_landmarks))
-        dtype = np.dtype(self.dtype or rows.dtype)
-        data = TransformedRows(rows, approximation.transform, approximation.rank_, dtype)
+        data = Features.formed(
+            (rows.shape[0], approximation.rank_),
+            lambda block, room: approximation.transform(rows.block(block)),
+            np.dtype(self.dtype or rows.dtype),
+        )
         self._solve_and_store(approximation, solver, data, signs, weights, began)
         return self
 

@@ -15,9 +15,6 @@ from sklearn.base import clone
 from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.kernels import kernel_product
 from kernlab.rows.validation import validate_data
-from kernlab.solvers import newton_path, solve_dual_admm
-
-STARTS_FROM_DUAL = ("dcd", "sbm")
 
 
 def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None, shared=None):
@@ -53,11 +50,11 @@ def fit_path(machine, X, y, costs, n_landmarks=None, sample_weight=None, shared=
     families, starts = [], None
     for k in n_landmarks:
         rank = min(k, approximation.rank_)
-        results = _solved(machine, solver, _leading(data, rank), signs, weights, costs, starts)
+        results = _solved(machine, solver, data.leading(rank), signs, weights, costs, starts)
         part, asked = approximation.leading(rank), _asking_for(machine, k)
         families.append(_machines(asked, solver, part, results, costs, approximated))
         approximated = 0.0
-        starts = [_first_of(path) for path in results]
+        starts = [path[0] for path in results]
     return families
 
 
@@ -149,58 +146,12 @@ def _asking_for(machine, n_landmarks):
     return machine.set_params(approximation_params=params)
 
 
-def _leading(data, k):
-    return data.leading(k) if hasattr(data, "leading") else data[:, :k]
-
-
-def _first_of(path):
-    return path[0].coefficients, path[0].intercept
-
-
 def _solved(machine, solver, data, signs, weights, costs, starts):
     """For each binary problem its results, one for each C."""
-    arguments = machine._solver_arguments(solver)
-    del arguments["C"]
-    if solver.name == "newton":
-        return [
-            newton_path(
-                data,
-                sign,
-                costs,
-                sample_weight=weights,
-                start=None if starts is None else _widened(starts[i], data.shape[1]),
-                **arguments,
-            )
-            for i, sign in enumerate(signs)
-        ]
-    if solver.name == "dual-admm":
-        return solve_dual_admm(
-            data, np.column_stack(signs), C=costs, sample_weight=weights, **arguments
-        )
-    if solver.all_at_once:
-        together = [
-            solver.solve(data, np.column_stack(signs), C=C, sample_weight=weights, **arguments)
-            for C in costs
-        ]
-        return [list(path) for path in zip(*together, strict=True)]
-    return [_one_by_one(solver, data, sign, weights, costs, arguments) for sign in signs]
-
-
-def _one_by_one(solver, data, sign, weights, costs, arguments):
-    # A prescribed number of runs ends where it ends: from another start, somewhere else.
-    from_before = solver.name in STARTS_FROM_DUAL and arguments.get("runs") is None
-    results, start = [], {}
-    for C in costs:
-        results.append(solver.solve(data, sign, C=C, sample_weight=weights, **arguments | start))
-        if from_before:
-            start = {"start": results[-1].dual_variables}
-    return results
-
-
-def _widened(start, n_features):
-    """Weights of the first features as weights of more, the others zero."""
-    w, b = start
-    return np.concatenate([w, np.zeros(n_features - len(w))]), b
+    arguments = machine._solver_arguments(solver) | {"C": list(costs)}
+    return solver.solve(
+        data, np.column_stack(signs), sample_weight=weights, start=starts, **arguments
+    )
 
 
 def _machines(machine, solver, approximation, results, costs, approximated, factors=0.0):

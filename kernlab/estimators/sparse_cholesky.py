@@ -243,7 +243,7 @@ class SparseCholeskySVC(KernelMachine):
         if solver.needs == "features":
             dual_of, order = self.approximation_.dual_from_weights, self.permutation_
             arguments["dual_of"] = lambda w: dual_of(w)[order]
-            if solver.all_at_once and self.max_memory:
+            if self.max_memory:
                 arguments["max_memory"] = self._memory_left()
         return arguments
 

@@ -1,6 +1,7 @@
 """What every solver returns, and the one warning for a solver that falls short."""
 
 import math
+import sys
 import warnings
 from dataclasses import dataclass, field, replace
 
@@ -86,5 +87,13 @@ def warn_unless_converged(result, *, figure, reached, tol, advice):
             f"{result.solver} stopped after {result.n_iter} iterations with {figure} "
             f"{reached:.2e}, above the tolerance {tol:.2e}. {advice}",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=_levels_out_of_solvers(),
         )
+
+
+def _levels_out_of_solvers():
+    """The `stacklevel` of a warning that points at whoever called a solver."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("kernlab.solvers"):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -17,9 +17,10 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import Nystrom
-from kernlab.estimators import LLSVM, kernel_machine
+from kernlab.estimators import LLSVM
+from kernlab.features import Features
 from kernlab.rows import as_rows
-from kernlab.solvers import TransformedRows, certify_primal, solve_dcd
+from kernlab.solvers import certify_primal, solve_dcd
 
 X, Y = make_moons(600, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(300, noise=0.2, random_state=1)
@@ -84,13 +85,17 @@ def test_features_that_do_not_fit_are_computed_in_blocks():
 
 
 def test_blocks_have_the_precision_that_is_asked_for(monkeypatch):
-    seen = []
-    transformed = kernel_machine.TransformedRows
-    monkeypatch.setattr(
-        kernel_machine, "TransformedRows", lambda *data: seen.append(data[-1]) or transformed(*data)
-    )
+    seen = set()
+    block = Features.block
+
+    def noted(self, rows, room=None):
+        features = block(self, rows, room)
+        seen.add(features.dtype)
+        return features
+
+    monkeypatch.setattr(Features, "block", noted)
     LLSVM(30, block_rows=100, dtype="float32", random_state=0, max_memory="100kB").fit(X, Y)
-    assert seen == [np.float32]
+    assert seen == {np.dtype(np.float32)}
 
 
 def test_many_classes_and_weights():
@@ -169,14 +174,14 @@ def test_features_of_rows_of_any_type_are_fractions(tmp_path, kind, dtype):
 )
 def test_blocks_of_features_have_the_type_asked_for(monkeypatch, rows, dtype, expected):
     types = set()
-    read = TransformedRows.__getitem__
+    read = Features.block
 
-    def noted(self, part):
-        features = read(self, part)
+    def noted(self, rows, room=None):
+        features = read(self, rows, room)
         types.add(features.dtype)
         return features
 
-    monkeypatch.setattr(TransformedRows, "__getitem__", noted)
+    monkeypatch.setattr(Features, "block", noted)
     LLSVM(10, dtype=dtype, random_state=0).fit_rows(rows, Y)
     assert types == {np.dtype(expected)}
 

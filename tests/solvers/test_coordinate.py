@@ -318,9 +318,9 @@ def test_no_pass_at_all_is_the_zero_vector():
 )
 def test_refusals_say_what_is_wrong(change, text):
     F, y = problem()
-    arguments = {"F": F, "y": y, "C": 1.0} | change
+    arguments = {"y": y, "C": 1.0} | change
     with pytest.raises(ValueError, match=text):
-        solve_dcd(**arguments)
+        solve_dcd(F, arguments.pop("y"), **arguments)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

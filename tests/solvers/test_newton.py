@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from kernlab.features import Features
 from kernlab.solvers import certify_primal, solve_newton
-from kernlab.solvers.featurerows import FeatureRows, MappedRows
 from kernlab.solvers.newton import features as newton
 from kernlab.solvers.newton.features import ETA, _Course
 from kernlab.solvers.newton.gram import ActiveGram
@@ -197,7 +197,7 @@ def test_convergence_is_quadratic_and_in_few_unit_steps():
 
 def test_the_order_of_convergence_is_seen_within_one_C():
     F, y = problem(n=400)
-    for row in solve_newton(F, y, C=[1.0, 1e5], warm_up=False).trace:
+    for row in solve_newton(F, y, C=[1.0, 1e5], warm_up=False)[1].trace:
         assert row["iteration"] >= 2 or row["order"] is None
     trace = solve_newton(F, y, C=1e5, warm_up=False, tol=1e-12).trace_table()
     assert trace["C"].nunique() > 1  # on its way through smaller ones
@@ -241,16 +241,12 @@ def test_a_warm_start_at_the_solution_takes_no_step(method):
 def test_a_path_over_C_is_each_C_on_its_own(method):
     F, y = problem(n=500)
     path = [1e-4, 1e-2, 1.0, 100.0, 1e4]
-    together = tight(F, y, C=path, method=method)
-    assert together.coefficients.shape == (F.shape[1], len(path))
-    assert together.converged
-    for column, C in enumerate(path):
+    for found, C in zip(tight(F, y, C=path, method=method), path, strict=True):
         alone = tight(F, y, C=C, method=method)
-        np.testing.assert_allclose(
-            together.coefficients[:, column], alone.coefficients, rtol=1e-5, atol=1e-9
-        )
-        assert together.objective[column] == pytest.approx(alone.objective, rel=1e-8)
-        assert together.dual_objective[column] == pytest.approx(alone.objective, rel=1e-8)
+        assert found.converged
+        np.testing.assert_allclose(found.coefficients, alone.coefficients, rtol=1e-5, atol=1e-9)
+        assert found.objective == pytest.approx(alone.objective, rel=1e-8)
+        assert found.dual_objective == pytest.approx(alone.objective, rel=1e-8)
 
 
 def test_a_small_gradient_alone_does_not_end_it():
@@ -261,7 +257,7 @@ def test_a_small_gradient_alone_does_not_end_it():
     K = rbf_kernel(X, gamma=20.0)
     F = np.linalg.cholesky(K + 1e-10 * np.eye(200))
     path = solve_newton(F, y, C=[1e3, 1e4, 1e5])
-    assert np.all(path.objective - path.dual_objective <= 1e-4 * path.objective)
+    assert all(result.relative_gap <= 1e-4 for result in path)
 
 
 @METHOD
@@ -346,7 +342,7 @@ def test_a_coarse_factor_costs_products_and_a_useless_one_is_replaced():
 
 def _problem(F, y, intercept="free"):
     intervals = intervals_for("squared_hinge", y, np.ones(len(y)))
-    return Problem(FeatureRows(F), intervals, intercept)
+    return Problem(Features(F), intervals, intercept)
 
 
 @INTERCEPT
@@ -404,7 +400,7 @@ def test_where_single_precision_costs_products_double_takes_over():
     F += 3.0 * generator.normal(size=(3000, 1))
     y = np.where(F[:, 0] + generator.normal(size=3000) > 0, 1.0, -1.0)
     single = F.astype(np.float32)
-    assert ActiveGram(FeatureRows(single), np.ones(3000)).dtype == np.float32
+    assert ActiveGram(Features(single), np.ones(3000)).dtype == np.float32
     for C in (1.0, 1e6, 1e10):
         found = solve_newton(single, y, C=C)
         exact = solve_newton(single.astype(np.float64), y, C=C)
@@ -414,7 +410,7 @@ def test_where_single_precision_costs_products_double_takes_over():
 
 def test_features_too_large_for_single_products_are_multiplied_in_double():
     F, y = problem(n=100)
-    huge = FeatureRows((F * 1e18).astype(np.float32))
+    huge = Features((F * 1e18).astype(np.float32))
     assert ActiveGram(huge, np.ones(100)).dtype == np.float64
     assert solve_newton(huge, y, C=1e-30).converged
 
@@ -423,7 +419,7 @@ def test_features_too_large_for_single_products_are_multiplied_in_double():
 def test_the_gram_matrix_follows_the_active_rows(form):
     generator = np.random.default_rng(5)
     F, weights = generator.normal(size=(400, 7)), generator.uniform(0.1, 2.0, 400)
-    gram = ActiveGram(FeatureRows(form(F)), weights)
+    gram = ActiveGram(Features(form(F)), weights)
     wide = np.column_stack([F, np.ones(400)])
     active, changes = np.zeros(400, bool), []
     for flips in (400, 30, 5, 0, 390, 200):
@@ -445,7 +441,7 @@ def test_features_that_stay_implicit_give_the_same_solution():
     formed = []
 
     class Map:
-        n_features = 5
+        n_landmarks, n_features = 6, 5
 
         def apply(self, rows):
             formed.append(len(rows))
@@ -459,18 +455,19 @@ def test_features_that_stay_implicit_give_the_same_solution():
 
     explicit, path = A @ M, [0.1, 10.0]
     norms = (explicit**2).sum(axis=1)
-    rows = MappedRows(A.astype, Map(), norms, error=lambda dtype: 0.0, dtype=np.float64)
+    rows = Features.mapped(lambda: A, Map(), None, np.float64, squared_norms=norms)
     for method in ("direct", "cg"):
         implicit = tight(rows, y, C=path, method=method, warm_up=False)
         reference = tight(explicit, y, C=path, method=method, warm_up=False)
-        np.testing.assert_allclose(implicit.coefficients, reference.coefficients, rtol=1e-7)
-        np.testing.assert_allclose(implicit.objective, reference.objective, rtol=1e-10)
+        for found, expected in zip(implicit, reference, strict=True):
+            np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-7)
+            assert found.objective == pytest.approx(expected.objective, rel=1e-10)
     assert sum(formed) < 3 * 3000
 
 
 class Identity:
     def __init__(self, n_features, stretch):
-        self.n_features, self.stretch = n_features, stretch
+        self.n_landmarks, self.n_features, self.stretch = n_features, n_features, stretch
 
     def apply(self, rows):
         return rows * rows.dtype.type(self.stretch)
@@ -488,13 +485,18 @@ def test_it_goes_on_in_double_where_rounding_would_show():
     norms = (F**2).sum(axis=1)
     exact = tight(A * 1e6, y, C=0.1, intercept="free")
 
-    def rows(error):
-        return MappedRows(A.astype, Identity(5, 1e6), norms, error, np.float32)
+    def rows(eps, dtype=np.float32):
+        return Features.mapped(
+            *(lambda: A.astype(dtype), Identity(5, 1e6), None, dtype),
+            squared_norms=norms,
+            error=eps,
+            in_double=lambda: rows(np.finfo(float).eps, np.float64),
+        )
 
-    careful = tight(rows(lambda dtype: np.finfo(dtype).eps), y, C=0.1, intercept="free")
+    careful = tight(rows(np.finfo(np.float32).eps), y, C=0.1, intercept="free")
     assert "double precision" in careful.message
     np.testing.assert_allclose(careful.coefficients, exact.coefficients, rtol=1e-6)
-    careless = tight(rows(lambda dtype: 0.0), y, C=0.1, intercept="free")
+    careless = tight(rows(0.0), y, C=0.1, intercept="free")
     assert "double" not in careless.message
     assert careful.objective == pytest.approx(exact.objective, rel=1e-9)
     assert abs(careless.objective / exact.objective - 1.0) > 1e-7
@@ -612,8 +614,8 @@ def test_bad_numbers_are_refused():
         solve_newton(F, y[:-1], C=1.0)
     with pytest.raises(ValueError, match="labels must be -1 and 1; these are"):
         solve_newton(F, y + 1, C=1.0)
-    with pytest.raises(ValueError, match=r"labels of shape \(200, 1\)"):
-        solve_newton(F, y[:, None], C=1.0)
+    with pytest.raises(ValueError, match=r"200 rows of features, but 199 labels"):
+        solve_newton(F, y[1:, None], C=1.0)
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="targets hold values that are not finite"):
             solve_newton(F, np.append(y[1:], bad), C=1.0, loss="squared_epsilon_insensitive")

@@ -196,14 +196,13 @@ def test_weight_two_is_the_row_twice():
 def test_a_path_of_costs_is_one_problem_after_the_other(intercept):
     path = [0.1, 1.0, 10.0]
     whole = solve_newton_cg(K, Y, C=path, intercept=intercept, tol=1e-8)
-    assert whole.coefficients.shape == (250, 3)
-    for k, C in enumerate(path):
+    for of_path, C in zip(whole, path, strict=True):
         alone = solve_newton_cg(K, Y, C=C, intercept=intercept, tol=1e-8)
-        np.testing.assert_allclose(whole.coefficients[:, k], alone.coefficients, atol=1e-5)
-        assert whole.intercept[k] == pytest.approx(alone.intercept, abs=1e-6)
-        assert whole.objective[k] == pytest.approx(alone.objective, rel=1e-9)
+        np.testing.assert_allclose(of_path.coefficients, alone.coefficients, atol=1e-5)
+        assert of_path.intercept == pytest.approx(alone.intercept, abs=1e-6)
+        assert of_path.objective == pytest.approx(alone.objective, rel=1e-9)
     both = solve_newton_cg(K, np.column_stack([Y, -Y]), C=path, intercept=intercept, tol=1e-8)
-    np.testing.assert_allclose(both[0].coefficients, whole.coefficients, atol=1e-9)
+    np.testing.assert_allclose(both[0][1].coefficients, whole[1].coefficients, atol=1e-9)
 
 
 @INTERCEPTS
@@ -213,7 +212,7 @@ def test_a_good_start_is_taken(intercept):
     warm = solve_newton_cg(K, Y, C=10.0, intercept=intercept, start=start)
     assert warm.n_iter <= 1 < cold.n_iter
     assert warm.objective == pytest.approx(cold.objective, rel=1e-10)
-    elsewhere = (1000.0 * np.random.default_rng(0).normal(size=(250, 1)), [3.0])
+    elsewhere = (1000.0 * np.random.default_rng(0).normal(size=250), 3.0)
     far = solve_newton_cg(K, Y, C=10.0, intercept=intercept, start=elsewhere)
     assert far.objective == pytest.approx(cold.objective, rel=1e-8)
 
@@ -370,9 +369,9 @@ def test_rows_that_say_nothing():
         ({"sample_weight": -np.ones(250)}, "sample_weight"),
         ({"start": (np.zeros(3), 0.0)}, "start must be"),
         ({"start": (np.full(250, np.nan), 0.0)}, "start must be"),
-        ({"y": Y[:10]}, "250 rows, but labels of shape"),
+        ({"y": Y[:10]}, "250 rows of features, but labels of shape"),
         ({"y": np.zeros(250)}, "labels must be -1 and 1"),
-        ({"y": np.zeros((250, 0))}, "labels of shape"),
+        ({"y": np.zeros((250, 0))}, "not of shape"),
     ],
 )
 def test_bad_arguments_are_refused(changes, message):

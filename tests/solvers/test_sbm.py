@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.solvers import TransformedRows, certify_primal, solve_dcd, solve_sbm
+from kernlab.features import Features, as_features
+from kernlab.solvers import certify_primal, solve_dcd, solve_sbm
 from kernlab.solvers.linear.blocks import feature_blocks
 from kernlab.solvers.losses import LOSSES
 
@@ -134,7 +135,7 @@ def test_never_more_than_two_blocks_and_the_kept_rows_are_asked_for():
         asked.append(len(rows))
         return 2.0 * rows
 
-    rows = TransformedRows(F, transform, 8, np.float64)
+    rows = Features.formed(F.shape, lambda rows, room: transform(F[rows]))
     lazy = in_blocks(rows, y, runs=2, block_rows=130)
     assert max(asked) == 130
     assert sum(asked) == 3 * 1000  # two runs, and one for the figures of the result
@@ -146,11 +147,11 @@ def test_blocks_come_in_order_and_whole(tmp_path):
     F, _ = problem(n=101)
     np.save(tmp_path / "rows.npy", F)
     for source in (F, np.load(tmp_path / "rows.npy", mmap_mode="r"), sp.csr_matrix(F)):
-        blocks = list(feature_blocks(source, 25))
+        blocks = list(feature_blocks(as_features(source), 25))
         assert [rows.start for rows, _ in blocks] == [0, 25, 50, 75, 100]
         dense = [b.toarray() if sp.issparse(b) else b for _, b in blocks]
         np.testing.assert_array_equal(np.vstack(dense), F)
-    assert next(feature_blocks(np.arange(6).reshape(3, 2), 3))[1].dtype == np.float64
+    assert next(feature_blocks(as_features(np.arange(6).reshape(3, 2)), 3))[1].dtype == np.float64
 
 
 def test_a_fault_in_a_later_block_comes_through():
@@ -162,7 +163,7 @@ def test_a_fault_in_a_later_block_comes_through():
         return rows
 
     with pytest.raises(OSError, match="disk"):
-        in_blocks(TransformedRows(F, transform, 8, np.float64), y, block_rows=20)
+        in_blocks(Features.formed(F.shape, lambda rows, room: transform(F[rows])), y, block_rows=20)
 
 
 def test_a_warm_start_saves_runs():

@@ -45,6 +45,7 @@ from kernlab.solvers.certificates import (
 )
 from kernlab.solvers.dual_admm.acceleration import Anderson
 from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
+from kernlab.solvers.problems import Call
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 OFFERED = {
@@ -110,7 +111,7 @@ def solve_dual_admm(
     acceleration : steps that Anderson's method remembers; None for 8, or with `steps` for 0.
     certificate : objectives with K~ ("approximate") or with the exact kernel ("exact", streamed).
     sample_weight : of each row, multiplies C.
-    start : dual variables to begin from, one column per problem and, within it, per C.
+    start : dual variables to begin from, or a result, for each column of y; per C or for all.
     callback : is called with every row of the traces.
     random_state : not used; there is nothing random here.
     max_memory : for the vectors that all problems hold.
@@ -141,7 +142,8 @@ def solve_dual_admm(
             f"certificate='exact' needs products with the exact kernel matrix, which "
             f"{type(approximation).__name__} does not offer: use certificate='approximate'"
         )
-    problems = _Problems.of(y, np.atleast_1d(C), sample_weight, get_loss(loss), intercept)
+    call = Call(y, C, start)
+    problems = _Problems.of(call, sample_weight, get_loss(loss), intercept)
     n, p = problems.labels.shape
     vectors = VECTORS + 2 * acceleration
     require_memory(
@@ -152,8 +154,9 @@ def solve_dual_admm(
         way_out="Take fewer C at a time, or acceleration=0.",
     )
     iteration = _Iteration(approximation, problems, beta, relaxation, criterion, began, callback)
-    if start is not None:
-        iteration.begin_from(start)
+    duals = call.dual_starts()
+    if duals is not None:
+        iteration.begin_from(duals)
     iteration.run(None if prescribed else tol, steps or max_iter, acceleration)
     results = _certified(approximation, problems, iteration.z, not prescribed, certificate)
     seconds = (time.perf_counter() - began) / p
@@ -174,10 +177,8 @@ def solve_dual_admm(
                 tol=tol,
                 advice="Raise max_iter, lower C, or bring K~ closer to K.",
             )
-    along = np.size(C)
-    families = [results[j : j + along] for j in range(0, p, along)]
-    families = [family[0] for family in families] if np.ndim(C) == 0 else families
-    return families[0] if np.ndim(y) == 1 else families
+    along = len(call.costs)
+    return call.arranged([results[j : j + along] for j in range(0, p, along)])
 
 
 def _as_prescribed(result, steps):
@@ -196,14 +197,12 @@ class _Problems:
     intercept: str
 
     @classmethod
-    def of(cls, y, costs, sample_weight, loss, intercept):
+    def of(cls, call, sample_weight, loss, intercept):
         """Every column of labels with every C, the latter side by side."""
-        y = np.asarray(y)
-        columns = y[:, None] if y.ndim == 1 else y
-        labels = np.stack([signs(column, len(columns)) for column in columns.T], axis=1)
-        weights = [row_costs(float(C), len(columns), sample_weight) for C in costs]
+        labels = np.stack([signs(column, len(column)) for column in call.columns], axis=1)
+        weights = [row_costs(float(C), len(labels), sample_weight) for C in call.costs]
         weights = np.tile(np.stack(weights, axis=1), labels.shape[1])
-        return cls(np.repeat(labels, len(costs), axis=1), weights, loss, intercept)
+        return cls(np.repeat(labels, len(call.costs), axis=1), weights, loss, intercept)
 
     def take(self, columns):
         return replace(self, labels=self.labels[:, columns], costs=self.costs[:, columns])

@@ -26,12 +26,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernlab.features import Features
 from kernlab.runtime import single_blas_thread
 from kernlab.solvers.hinge.columns import HingeProblem, Settings
 from kernlab.solvers.hinge.course import HingeCourse
 from kernlab.solvers.hinge.optimum import minimise_hinge
 from kernlab.solvers.linear.streamed import ArrayRows, gram_matrix
 from kernlab.solvers.losses import signs
+from kernlab.solvers.problems import each_problem
 from kernlab.solvers.result import warn_unless_converged
 
 DEFAULT_TOL = {"early": 5e-4, "certified": 1e-3, "optimum": 1e-6}
@@ -41,6 +43,7 @@ WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS thread
 __all__ = ["HingeProblem", "gram_matrix", "solve_hinge_admm", "solve_hinge_problems"]
 
 
+@each_problem()
 def solve_hinge_admm(
     F,
     y,
@@ -56,6 +59,8 @@ def solve_hinge_admm(
     sample_weight=None,
     start=None,
     callback=None,
+    random_state=None,
+    max_memory=None,
 ):
     """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
 
@@ -74,6 +79,8 @@ def solve_hinge_admm(
         raise ValueError(f"hinge-admm minimises the hinge loss, not {loss!r}")
     if intercept not in ("none", "penalised"):
         raise ValueError(f"hinge-admm offers intercept='none' or 'penalised', not {intercept!r}")
+    if isinstance(F, Features):
+        F = F.stored(max_memory)
     rows = F if hasattr(F, "room") else ArrayRows(F, constant=intercept == "penalised")
     codes = signs(y, rows.shape[0]).astype(np.int16)
     result = solve_hinge_problems(

@@ -15,17 +15,19 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import get_index_dtype
 
+from kernlab.features import Features, add, dot, stored_rows
 from kernlab.runtime import njit
 from kernlab.solvers.certificates import certify_primal
 from kernlab.solvers.losses import get_loss, row_costs, signs
+from kernlab.solvers.problems import each_problem
 from kernlab.solvers.result import SolverResult, warn_unless_converged
-from kernlab.solvers.rowaccess import add, dot, stored_rows
 
 PASSES_BETWEEN_CHECKS = 10
 NEGLIGIBLE = 1e-12  # a projected gradient, in units of the margin
 ROUNDING = 1e-9  # a relative duality gap that is as good as none
 
 
+@each_problem(lambda before, parameters: before.dual_variables)
 def solve_dcd(
     F,
     y,
@@ -39,6 +41,7 @@ def solve_dcd(
     random_state=0,
     start=None,
     callback=None,
+    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
@@ -54,7 +57,7 @@ def solve_dcd(
             "free intercept ties all dual variables together; the newton solver offers it"
         )
     loss_ = get_loss(loss)
-    F, y, costs = _prepared(F, y, C, sample_weight)
+    F, y, costs = _prepared(F, y, C, sample_weight, max_memory)
     state = _State(F, y, costs, loss_, 1.0 if intercept == "penalised" else 0.0, random_state)
     state.begin_from(start)
     trace, passes, settled = [], 0, False
@@ -107,15 +110,16 @@ def solve_dcd(
     return result
 
 
-def _prepared(F, y, C, sample_weight):
-    F = floating_rows(F)
+def _prepared(F, y, C, sample_weight, max_memory):
+    F = floating_rows(F, max_memory)
     y = signs(y, F.shape[0]).astype(F.dtype)
     return F, y, row_costs(C, len(y), sample_weight)
 
 
-def floating_rows(F):
+def floating_rows(F, max_memory=None):
     """Rows as CSR or contiguous, of floating type (integers cannot hold weights), with indices of
     32 bits where that is enough (LIBLINEAR takes no others)."""
+    F = F.stored(max_memory) if isinstance(F, Features) else F
     if sp.issparse(F):
         F = sp.csr_matrix(F)
         index_type = get_index_dtype(maxval=max(F.nnz, *F.shape))

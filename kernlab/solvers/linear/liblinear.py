@@ -21,6 +21,7 @@ from kernlab.runtime import for_each_block, memory_limit, single_blas_thread, th
 from kernlab.solvers.certificates import certify_primal
 from kernlab.solvers.linear.dcd import floating_rows, solve_dcd
 from kernlab.solvers.losses import get_loss, row_costs, signs
+from kernlab.solvers.problems import Call
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 NODE_BYTES = 16  # of a value in LIBLINEAR's own copy of the features
@@ -35,10 +36,10 @@ def solve_liblinear(
     loss="squared_hinge",
     intercept="penalised",
     method="dcd",
-    tol=1e-4,
-    max_iter=1000,
+    tol=None,
+    max_iter=None,
     sample_weight=None,
-    random_state=0,
+    random_state=None,
     start=None,
     callback=None,
     dual_of=None,
@@ -49,44 +50,47 @@ def solve_liblinear(
     A free intercept is a feature as large as to make its own penalty vanish, for "tron", which
     minds no feature of another size; its best value for the weights found takes its place.
 
-    y: labels -1 and 1, or one column of them for each of several problems, which give a list of
-    results. "tron" works on as many of them at a time as there are cores, and as `max_memory` has
-    room for: LIBLINEAR copies the features for each. "dcd" takes one after the other, for it draws
-    from one random generator.
+    y: labels -1 and 1, one column or several. "tron" works on as many problems at a time as there
+    are cores, and as `max_memory` has room for: LIBLINEAR copies the features for each. "dcd"
+    takes one after the other, for it draws from one random generator.
 
-    `tol` is LIBLINEAR's own stopping tolerance, and `converged` its own opinion; the duality gap
-    reported is ours. It starts from zero always: `start` must be None. The KKT residual is the
-    projected gradient of the dual at the dual variables that the certificate uses: those near the
-    weights, or exactly theirs where the caller knows them, `dual_of(w)` being beta with
-    F^T beta = w (dual variables times labels). Where rows of one sign alone have weight, which
+    `tol` (1e-4) is LIBLINEAR's own stopping tolerance, and `converged` its own opinion; the duality
+    gap reported is ours. It starts from zero always: `start` can be None or a result. The KKT
+    residual is the projected gradient of the dual at the dual variables that the certificate uses:
+    those near the weights, or exactly theirs where the caller knows them, `dual_of(w)` being beta
+    with F^T beta = w (dual variables times labels). Where rows of one sign alone have weight, which
     LIBLINEAR refuses, the intercept decides if it is free, and `solve_dcd` finds the weights else.
     """
-    _check(method, loss, intercept, start)
-    F = floating_rows(F)
-    columns = np.asarray(y)
-    several = columns.ndim == 2
-    columns = [signs(column, F.shape[0]) for column in (columns.T if several else [columns])]
-    costs = row_costs(C, F.shape[0], sample_weight)
-    constant = _constant_feature(costs) if intercept == "free" else 1.0
+    tol, max_iter = 1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
+    random_state = 0 if random_state is None else random_state
+    call = Call(y, C, start)
+    _check(method, loss, intercept, call.starts)
+    F = floating_rows(F, max_memory)
+    columns = [signs(column, F.shape[0]) for column in call.columns]
+    tasks = [(column, float(value)) for column in columns for value in call.costs]
     model = LinearSVC(
         loss=loss,
         C=1.0,
         dual=method == "dcd",
-        tol=tol / constant,  # which LIBLINEAR takes relative to a gradient that holds the constant
+        tol=tol,
         max_iter=max_iter,
         fit_intercept=intercept != "none",
-        intercept_scaling=constant,
         random_state=np.random.default_rng(random_state).integers(2**31 - 1),
     )
-    problem = _Problem(F, costs, loss, intercept, dual_of)
+
+    def solve(task):
+        costs = row_costs(task[1], F.shape[0], sample_weight)
+        problem, own = _Problem(F, costs, loss, intercept, dual_of), clone(model)
+        if intercept == "free":
+            constant = _constant_feature(costs)
+            # LIBLINEAR takes tol relative to a gradient that holds the constant.
+            own.set_params(tol=tol / constant, intercept_scaling=constant)
+        return problem.solve(own, task[0])
+
     # LIBLINEAR's many short products wait for the threads of BLAS longer than they compute.
     with warnings.catch_warnings(), single_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ours, below, says how far it is
-        results = for_each_block(
-            lambda column: problem.solve(clone(model), column),
-            columns,
-            at_a_time(F, max_memory) if method == "tron" else 1,
-        )
+        results = for_each_block(solve, tasks, at_a_time(F, max_memory) if method == "tron" else 1)
     for result in results:
         if callback is not None:
             callback(result.trace[0])
@@ -99,7 +103,8 @@ def solve_liblinear(
         advice=f"That is LIBLINEAR's limit of {max_iter} iterations (tol is its own measure, not "
         "the gap): raise max_iter, lower C or scale the features.",
     )
-    return results if several else results[0]
+    size = len(call.costs)
+    return call.arranged([results[i : i + size] for i in range(0, len(results), size)])
 
 
 def _constant_feature(costs):
@@ -226,7 +231,7 @@ def _settle(F, y, w, b, costs, loss, intercept):
     return settled.dual_variables
 
 
-def _check(method, loss, intercept, start):
+def _check(method, loss, intercept, starts):
     if method not in ("dcd", "tron"):
         raise ValueError(f"method={method!r} is not one of dcd, tron")
     get_loss(loss)
@@ -238,5 +243,5 @@ def _check(method, loss, intercept, start):
             f"LIBLINEAR's {method} offers intercept={' or '.join(map(repr, offered))}, not "
             f"{intercept!r}; its tron and the newton solver offer a free one"
         )
-    if start is not None:
+    if not all(start is None or isinstance(start, SolverResult) for start in starts):
         raise ValueError("LIBLINEAR starts from zero: start must be None; dcd and newton take one")

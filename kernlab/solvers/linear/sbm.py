@@ -22,18 +22,23 @@ import numpy as np
 import scipy.sparse as sp
 from tqdm.auto import tqdm
 
-from kernlab.runtime import bar_options
+from kernlab.features import Features, as_features, stored_rows
+from kernlab.runtime import bar_options, memory_limit
 from kernlab.solvers.linear.blocks import feature_blocks
 from kernlab.solvers.linear.dcd import coordinate_passes
 from kernlab.solvers.losses import get_loss, row_costs, signs
+from kernlab.solvers.problems import each_problem
 from kernlab.solvers.result import SolverResult, warn_unless_converged
-from kernlab.solvers.rowaccess import stored_rows
 
 BLOCK_ROWS = 20_000
 DROP = 0.75
 PASSES_PER_BLOCK = 10
 
 
+@each_problem(
+    # A prescribed number of runs ends where it ends: from another start, somewhere else.
+    lambda before, parameters: None if parameters.get("runs") else before.dual_variables
+)
 def solve_sbm(
     F,
     y,
@@ -51,10 +56,11 @@ def solve_sbm(
     random_state=0,
     start=None,
     callback=None,
+    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
-    F: whatever has `shape` and gives the features of a slice of rows (see `blockrows`); it is read
+    F: features, or whatever has `shape` and gives those of a slice of rows (`as_features`); read
     `block_rows` rows at a time, in order, once per run and once more at the end for the figures of
     the result. y: a label of -1 or 1 per row. Stops when the duality gap is at most `tol` times
     the objective, after at most `max_iter` runs over the data; `runs` prescribes their number
@@ -64,7 +70,10 @@ def solve_sbm(
     """
     began = time.perf_counter()
     _check(intercept, block_rows, drop, passes_per_block, runs)
-    loss = get_loss(loss)
+    loss, F = get_loss(loss), as_features(F)
+    # Of a map on rows in memory, keep the features if they are few; what is formed may be endless.
+    if F.map_ is not None and F.nbytes <= memory_limit(max_memory) // 4:
+        F = Features(F.stored())
     y = signs(y, F.shape[0])
     costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
     costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them

@@ -22,19 +22,19 @@ solved first. A large C is approached through smaller ones.
 """
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
 
+from kernlab.features import as_features
 from kernlab.runtime import on_single_blas_thread
 from kernlab.solvers.certificates import INTERCEPTS
-from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.losses import row_costs
 from kernlab.solvers.newton.gram import ActiveGram
 from kernlab.solvers.newton.intervals import intervals_for
 from kernlab.solvers.newton.step import Problem, line_search, newton_direction
-from kernlab.solvers.result import SolverResult, observed_order, summarise, warn_unless_converged
+from kernlab.solvers.problems import Call
+from kernlab.solvers.result import SolverResult, observed_order, warn_unless_converged
 
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 DIRECT_FEATURES = 6000  # above, factors of V cost more than conjugate gradients
@@ -46,62 +46,65 @@ RUNG = 10.0
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
 
 
-def solve_newton(F, y, *, C, **parameters):
-    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
-
-    F: features, dense or CSR, or FeatureRows; y: labels -1 and 1, or targets for
-    loss="squared_epsilon_insensitive". C may be an array: the solutions are then the columns of
-    `coefficients`, each found from the one before, and the other figures those of the worst. The
-    further parameters are those of `newton_path`.
-    """
-    results = newton_path(F, y, np.atleast_1d(C), **parameters)
-    return results[0] if np.ndim(C) == 0 else _stacked(results)
-
-
 @on_single_blas_thread
-def newton_path(
+def solve_newton(
     F,
     y,
-    costs,
     *,
+    C,
     loss="squared_hinge",
     intercept="free",
-    tol=1e-6,
+    tol=None,
     gap_tol=1e-4,
-    max_iter=200,
+    max_iter=None,
     method="auto",
     eta=ETA,
     epsilon=0.1,
     warm_up=True,
     sample_weight=None,
-    random_state=0,
+    random_state=None,
     start=None,
     callback=None,
+    max_memory=None,
 ):
-    """One result for each value of C in `costs`, each solution found from the one before.
+    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
 
-    `tol` bounds the gradient relative to the gradient at zero, which is also the KKT residual
-    reported, `gap_tol` the duality gap relative to the objective; `max_iter` counts the steps for
-    one C. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg"; `epsilon` of the
-    regressor's loss; `warm_up`: whether to begin on a random part of the rows; `start` = (w, b)
-    replaces it. The trace has the gradient (`residual`) and its observed order of convergence.
+    F: features, an array, CSR or `Features`; y: labels -1 and 1, or targets for
+    loss="squared_epsilon_insensitive", one column or several; C: a number or an array, along which
+    each solution is found from the one before.
+
+    `tol` (1e-6) bounds the gradient relative to the gradient at zero, which is also the KKT
+    residual reported, `gap_tol` the duality gap relative to the objective; `max_iter` (200) counts
+    the steps for one C. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg";
+    `epsilon` of the regressor's loss; `warm_up`: whether to begin on a random part of the rows;
+    `start` = (w, b), or a result with as many features or fewer (the first), replaces
+    it. The trace has the gradient (`residual`) and its observed order of convergence.
     Dual variables of labels are not negative; those of targets have the sign of `intervals`.
     """
-    began = time.perf_counter()
-    rows = F if isinstance(F, FeatureRows) else FeatureRows(F)
-    _check(rows, y, intercept, method)
-    for C in costs:
-        row_costs(float(C), 1)
+    rows, call = as_features(F), Call(y, C, start)
+    rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
+    tol, max_iter = 1e-6 if tol is None else tol, 200 if max_iter is None else max_iter
+    _check(rows, call.columns[0], intercept, method)
     weights = row_costs(1.0, rows.shape[0], sample_weight)
-    problem = Problem(rows, intervals_for(loss, y, weights, epsilon), intercept)
     if method == "auto":
         method = "direct" if rows.shape[1] <= DIRECT_FEATURES else "cg"
-    course = _Course(problem, method, eta, callback)
-    if start is not None:
-        course.point = problem.at(_checked_start(start, rows.shape[1], intercept))
-    elif warm_up:
-        first = min(float(costs[0]), course.solved_for)
-        course.begin_on_samples(first, np.random.default_rng(random_state))
+    families = []
+    for column, begin in zip(call.columns, call.starts, strict=True):
+        began = time.perf_counter()
+        problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
+        course = _Course(problem, method, eta, callback)
+        if begin is not None:
+            course.point = problem.at(_checked_start(begin, rows.shape[1], intercept))
+        elif warm_up:
+            first = min(float(call.costs[0]), course.solved_for)
+            generator = np.random.default_rng(0 if random_state is None else random_state)
+            course.begin_on_samples(first, generator)
+        families.append(_path(course, call.costs, tol, gap_tol, max_iter, began))
+    return call.arranged(families)
+
+
+def _path(course, costs, tol, gap_tol, max_iter, began):
+    """One result for each value of C, each solution found from the one before."""
     results = []
     for C in costs:
         result = course.solve(float(C), tol, gap_tol, max_iter, began)
@@ -131,24 +134,14 @@ def _check(rows, y, intercept, method):
 
 
 def _checked_start(start, n_features, intercept):
-    w, b = start
+    is_result = isinstance(start, SolverResult)
+    w, b = (start.coefficients, start.intercept) if is_result else start
     w = np.asarray(w, dtype=np.float64)
+    if is_result and len(w) < n_features:
+        w = np.pad(w, (0, n_features - len(w)))
     if w.shape != (n_features,) or not (np.all(np.isfinite(w)) and np.isfinite(b)):
         raise ValueError(f"start must be (w, b): {n_features} finite weights and an intercept")
     return np.append(w, 0.0 if intercept == "none" else b)
-
-
-def _stacked(results):
-    """The solutions for several C as columns, with the figures of the worst."""
-    return replace(
-        summarise(results),
-        coefficients=np.stack([result.coefficients for result in results], axis=1),
-        intercept=np.array([result.intercept for result in results]),
-        objective=np.array([result.objective for result in results]),
-        dual_objective=np.array([result.dual_objective for result in results]),
-        dual_variables=np.stack([result.dual_variables for result in results], axis=1),
-        trace=tuple(row for result in results for row in result.trace),
-    )
 
 
 class _Course:

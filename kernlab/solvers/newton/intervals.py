@@ -34,6 +34,10 @@ class Intervals:
         """Whether no interval ends on both sides: then its open side is the row's label."""
         return not np.any(np.isfinite(self.low) & np.isfinite(self.high))
 
+    @property
+    def limits(self):
+        return self.low, self.high, self.costs
+
     def residuals(self, scores):
         """How far above (positive) or below (negative) its interval each score is."""
         return scores - np.minimum(np.maximum(scores, self.low), self.high)
@@ -75,6 +79,6 @@ def dual_point(rows, intervals, scores, C, intercept):
     live = np.flatnonzero(a)
     some, costs = a[live], intervals.costs[live]
     linear = np.where(some > 0, intervals.low[live], intervals.high[live]) @ some
-    pulled = rows.pull(some, live)
+    pulled = rows.rdot(some, live)
     quadratic = float(pulled @ pulled) + (some.sum() ** 2 if intercept == "penalised" else 0.0)
     return a, float(linear - 0.5 * quadratic - 0.25 * np.sum(some * some / costs) / C)

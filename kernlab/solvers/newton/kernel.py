@@ -41,6 +41,7 @@ from kernlab.solvers.newton.coefficients import (
     line_search,
     settle,
 )
+from kernlab.solvers.problems import Call
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 FORCING = 0.03  # the share of its violation that a Newton step may leave at the most
@@ -58,20 +59,22 @@ def solve_newton_cg(
     C,
     loss="squared_hinge",
     intercept="free",
-    tol=1e-5,
-    max_iter=100,
+    tol=None,
+    max_iter=None,
     max_products=5000,
     sample_weight=None,
     start=None,
     callback=None,
+    random_state=None,
+    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i max(0, 1 - y_i s_i)^2 with products K v alone.
 
-    operator: K, positive semidefinite, as a LinearOperator or matrix; y: labels -1 and 1, or one
-    column of them for each of several problems, which then share every product and give a list of
-    results. `tol` bounds the KKT residual, in units of the margin, over all rows. `start` = (beta,
-    b), with a column of beta and an entry of b for each problem. C may be an array: the solutions
-    are then the columns of `coefficients`, each found from the one before.
+    operator: K, positive semidefinite, as a LinearOperator or matrix; y: labels -1 and 1, one
+    column or several, which then share every product; C: a number or an array, along which each
+    solution is found from the one before. `tol` (1e-5) bounds the KKT residual, in units of the
+    margin, over all rows, `max_iter` (100) the steps for one C and `max_products` the products.
+    `start` = (beta, b), or a result.
 
     The coefficients returned are beta, the dual variables times the labels.
     """
@@ -81,13 +84,13 @@ def solve_newton_cg(
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
     operator = aslinearoperator(operator)
-    labels = _columns_of_labels(y, operator.shape[0])
-    weights = row_costs(1.0, operator.shape[0], sample_weight)
-    path = [float(value) for value in np.atleast_1d(C)]
-    for value in path:
-        row_costs(value, 1)
+    tol, max_iter = 1e-5 if tol is None else tol, 100 if max_iter is None else max_iter
+    call = Call(y, C, start)
+    n_rows, path = operator.shape[0], [float(value) for value in call.costs]
+    labels = [signs(column, n_rows) for column in call.columns]
+    weights = row_costs(1.0, n_rows, sample_weight)
     settings = _Settings(tol, max_iter, max_products, callback, began)
-    starts = [None] * len(labels) if start is None else _checked_start(start, labels)
+    starts = [_checked_start(begin, n_rows) for begin in call.starts]
     machines = [
         _machine(Problem(number, column, weights, intercept), path, begin, settings)
         for number, (column, begin) in enumerate(zip(labels, starts, strict=True))
@@ -96,28 +99,18 @@ def solve_newton_cg(
     share = (time.perf_counter() - began) / (len(solved) * len(path))
     solved = [[replace(result, seconds=share) for result in results] for results in solved]
     _warn([result for results in solved for result in results], tol)
-    solved = [results[0] if np.ndim(C) == 0 else _stacked(results) for results in solved]
-    return solved[0] if np.ndim(y) == 1 else solved
+    return call.arranged(solved)
 
 
-def _columns_of_labels(y, n_rows):
-    columns = np.asarray(y)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.ndim != 2 or len(columns) != n_rows or columns.shape[1] == 0:
-        raise ValueError(f"an operator of {n_rows} rows, but labels of shape {np.shape(y)}")
-    return [signs(column, n_rows) for column in columns.T]
-
-
-def _checked_start(start, labels):
-    beta, b = start
-    beta = np.asarray(beta, dtype=np.float64)
-    beta = beta[:, None] if beta.ndim == 1 else beta
-    if beta.shape != (len(labels[0]), len(labels)) or not np.all(np.isfinite(beta)):
-        raise ValueError(
-            f"start must be (beta, b) with {len(labels)} columns of {len(labels[0])} finite numbers"
-        )
-    b = np.broadcast_to(np.asarray(b, dtype=np.float64), len(labels))
-    return [(column.copy(), float(of_column)) for column, of_column in zip(beta.T, b, strict=True)]
+def _checked_start(start, n_rows):
+    if start is None:
+        return None
+    is_result = isinstance(start, SolverResult)
+    beta, b = (start.coefficients, start.intercept) if is_result else start
+    beta = np.array(beta, dtype=np.float64)
+    if beta.shape != (n_rows,) or not (np.all(np.isfinite(beta)) and np.isfinite(b)):
+        raise ValueError(f"start must be (beta, b): {n_rows} finite numbers and an intercept")
+    return beta, float(b)
 
 
 def _multiply_for_all(operator, machines):
@@ -147,21 +140,6 @@ def _warn(results, tol):
         reached=worst.kkt_residual,
         tol=tol,
         advice=worst.message or "Raise max_iter or max_products, or lower C.",
-    )
-
-
-def _stacked(results):
-    """The solutions for several C as columns, with the figures of the worst."""
-    return replace(
-        max(results, key=lambda result: (not result.converged, result.kkt_residual)),
-        coefficients=np.stack([result.coefficients for result in results], axis=1),
-        intercept=np.array([result.intercept for result in results]),
-        objective=np.array([result.objective for result in results]),
-        dual_objective=np.array([result.dual_objective for result in results]),
-        dual_variables=np.stack([result.dual_variables for result in results], axis=1),
-        n_iter=max(result.n_iter for result in results),
-        seconds=sum(result.seconds for result in results),
-        trace=tuple(row for result in results for row in result.trace),
     )
 
 

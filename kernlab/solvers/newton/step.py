@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
+from kernlab.features import Features
 from kernlab.runtime import blas_threads_for
-from kernlab.solvers.featurerows import FeatureRows
 from kernlab.solvers.newton.intervals import Intervals, dual_point
 
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
@@ -21,7 +21,7 @@ FLAT = 0.1  # the unit step will do where the slope along it has fallen to this 
 class Problem:
     """1/2 |w|^2 [+ 1/2 b^2] + C sum_i c_i dist(w . x_i + b, interval_i)^2, C left open."""
 
-    rows: FeatureRows
+    rows: Features
     intervals: Intervals
     intercept: str
 
@@ -37,7 +37,7 @@ class Problem:
         return self.at(np.zeros(self.rows.shape[1] + 1))
 
     def at(self, x):
-        scores, value, by_w, by_b = self.rows.evaluate(x[:-1], x[-1], self.intervals)
+        scores, value, by_w, by_b = self.rows.evaluate(x[:-1], x[-1], *self.intervals.limits)
         by_b = 0.0 if self.intercept == "none" else by_b
         return Point(self, x, scores, value, np.append(by_w, by_b))
 

@@ -1,0 +1,515 @@
+"""Features as solvers see them: through products, wherever and in whatever form they are kept.
+
+A solver minimises over weights w of features F (n rows, k features) and needs scores F w + b, sums
+F^T a, and Gram matrices of weighted rows, never F itself. So F may be
+
+- an array or a CSR matrix in memory;
+- A M, of values A in memory (kernel values at landmarks, say) and a linear map M: weights of the
+  features are weights M w of the values, and only a Hessian forms the features of a few rows;
+- formed a block of rows at a time, whenever it is asked for, and forgotten again.
+
+Whatever A is stored in (single precision, say), sums are taken in double precision. A pass of
+Newton's method computes each row's score and, while the row is in the processor's cache, adds the
+row to the gradient: the features travel from memory once.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numba.extending import overload
+from sklearn.utils.extmath import row_norms
+
+from kernlab.runtime import (
+    REORDERED_SUMS,
+    for_each_block,
+    njit,
+    require_memory,
+    row_blocks,
+    thread_count,
+)
+
+VALUES_PER_THREAD = 2**18  # below this, starting a thread costs more than it brings
+BLOCK_BYTES = 2**23
+FLOATING = (np.float32, np.float64)
+
+
+def as_features(F):
+    """`Features` of an array, a CSR matrix, whatever gives rows by slices, or `Features`."""
+    if isinstance(F, Features):
+        return F
+    on_disk = isinstance(F, np.memmap) and F.dtype not in FLOATING  # conversion would load it
+    if sp.issparse(F) or not hasattr(F, "shape") or (isinstance(F, np.ndarray) and not on_disk):
+        return Features(F)
+    return Features.formed(F.shape, lambda rows, room: F[rows], getattr(F, "dtype", np.float64))
+
+
+class Features:
+    """Features F of n rows: one row per sample, one column per feature.
+
+    Parameters
+    ----------
+    F : array or CSR matrix of n rows; integers are taken as double precision.
+    """
+
+    map_, error = None, 0.0
+    gram_sum = None
+    _room = _form = _values = _whole = _in_double = None
+
+    def __init__(self, F):
+        if sp.issparse(F):
+            F = sp.csr_matrix(F)
+        else:
+            F = np.ascontiguousarray(F)
+            if F.ndim != 2:
+                raise ValueError(f"features must be a matrix, not an array of {F.ndim} axes")
+        self.A = F if F.dtype in FLOATING else F.astype(np.float64)
+        self.shape, self.dtype = self.A.shape, self.A.dtype
+
+    @classmethod
+    def formed(cls, shape, form, dtype=np.float64, *, room=None, gram_sum=None, whole=None):
+        """Features that are formed a block at a time, whenever asked for, and not kept.
+
+        Parameters
+        ----------
+        shape : (n, k)
+        form : function of a slice of rows and a workspace, that gives their features: dense in
+            either order of memory, or CSR.
+        dtype : of the features.
+        room : function of a number of rows, default None
+            A workspace for blocks of so many rows; `form` may give parts of it away.
+        gram_sum : function without arguments, default None
+            An object with `add(block, weights)`, `merge(other)` and `matrix()` that knows a faster
+            way to the Gram matrix than products of features.
+        whole : function without arguments, default None
+            All features at once, where that is quicker than by `form`.
+        """
+        self = cls.__new__(cls)
+        dtype = np.dtype(dtype)
+        self.A, self.shape = None, tuple(shape)
+        self.dtype = dtype if dtype in FLOATING else np.dtype(np.float64)
+        self._form, self._room, self._whole, self.gram_sum = form, room, whole, gram_sum
+        return self
+
+    @classmethod
+    def mapped(
+        cls, values, map_, form, dtype, *, squared_norms, error=0.0, in_double=None, whole=None
+    ):
+        """Features F = A M of values A and a linear map M.
+
+        Parameters
+        ----------
+        values : function without arguments that computes A, when a product is first asked for.
+        map_ : M, an object with `n_landmarks` and `n_features` (its shape), `apply(rows of A)`
+            (their features; it may overwrite them), `fold(w)` = M w, `unfold(g)` = M^T g and
+            `leading(k)`.
+        form, dtype, whole : as of `formed`, for solvers that ask for the features themselves.
+        squared_norms : array of n, |F_i|^2 or what bounds it.
+        error : float, default 0
+            How far the values of A are off, relative to their size.
+        in_double : function without arguments, default None
+            The same with values in double precision, for a solver that `error` keeps from its
+            tolerance.
+        """
+        squared_norms = np.asarray(squared_norms, dtype=np.float64)
+        shape = len(squared_norms), map_.n_features
+        self = cls.formed(shape, form, dtype, whole=whole)
+        del self.A  # computed when first used
+        self._values, self.map_, self.squared_norms = values, map_, squared_norms
+        self.error, self._in_double = error, in_double
+        return self
+
+    @cached_property
+    def A(self):
+        """What products are taken with: the features, or a map's values; None of formed ones."""
+        return np.ascontiguousarray(self._values())
+
+    # ---------------------------------------------------------------------------- what it is
+    @property
+    def nbytes(self):
+        """Bytes of the features as an array or CSR matrix."""
+        if self._form is None and sp.issparse(self.A):
+            return self.A.data.nbytes + self.A.indices.nbytes + self.A.indptr.nbytes
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @cached_property
+    def squared_norms(self):
+        """|F_i|^2 of every row (where F is mapped, perhaps a bound)."""
+        if self._form is None:
+            return row_norms(self.A, squared=True).astype(np.float64)
+        blocks = row_blocks(self.shape[0], self._block_rows())
+        lengths = for_each_block(lambda rows: row_norms(self.block(rows), squared=True), blocks)
+        return np.concatenate([np.empty(0), *lengths]).astype(np.float64)
+
+    @cached_property
+    def in_double(self):
+        """The same features in double precision, or these where there are no better ones."""
+        return self if self._in_double is None else self._in_double()
+
+    def rounding(self, w):
+        """About how far scores are off: errors of the values, of random sign, times weights."""
+        if self.error == 0.0:
+            return 0.0
+        some = self.A[:: max(1, self.A.shape[0] // 1000)].astype(np.float64)
+        spread = np.sqrt(np.mean(some**2, axis=0)) * self._fold(w)
+        return float(self.error * np.linalg.norm(spread))
+
+    # ------------------------------------------------------------------------------- parts
+    def room(self, n_rows):
+        """A workspace for `block`, for blocks of up to so many rows."""
+        return None if self._room is None else self._room(n_rows)
+
+    def block(self, rows, room=None):
+        """The features of a slice of rows, dense or CSR: to be read only, for they may be a view
+        of what is stored, or lie in `room`, where the next block overwrites them."""
+        if self._form is None:
+            return self.A[rows]
+        features = self._form(rows, room)
+        features = sp.csr_matrix(features) if sp.issparse(features) else features
+        return features.astype(self.dtype, copy=False)
+
+    def take(self, rows):
+        """The rows at these ascending positions, as stored Features of their own."""
+        return Features(self._explicit(rows, self.A.dtype if self._is_kept else self.dtype))
+
+    def leading(self, n_features):
+        """The first features only; of a map, those of its `leading`."""
+        if self._form is None:
+            return Features(self.A[:, :n_features])
+
+        def form(rows, room):
+            return self.block(rows, room)[:, :n_features]
+
+        if self.map_ is None:
+            return Features.formed((self.shape[0], n_features), form, self.dtype, room=self._room)
+        map_ = self.map_.leading(n_features)
+        return Features.mapped(
+            lambda: self.A[:, : map_.n_landmarks],
+            map_,
+            form,
+            self.dtype,
+            squared_norms=self.squared_norms,
+            error=self.error,
+            in_double=lambda: self.in_double.leading(n_features),
+        )
+
+    def stored(self, max_memory=None):
+        """The features as one array or CSR matrix, or a refusal with the arithmetic."""
+        if self._form is None:
+            return self.A
+        (n, k), item = self.shape, self.dtype.itemsize
+        require_memory(
+            self.nbytes,
+            max_memory,
+            what=f"the {k:,} features of {n:,} rows",
+            arithmetic=f"{n:,} x {k:,} x {item} bytes",
+            way_out="Allow more with max_memory, take dtype=float32 or fewer features, or let "
+            "solver='sbm' read the features in blocks.",
+        )
+        if self._whole is not None:
+            return self._whole()
+        blocks = row_blocks(n, self._block_rows())
+        first = self.block(blocks[0]) if blocks else np.empty((0, k), self.dtype)
+        if sp.issparse(first):
+            rest = [self.block(rows) for rows in blocks[1:]]
+            return sp.vstack([first, *rest], format="csr")
+        whole = np.empty((n, k), self.dtype)
+
+        def fill(rows):
+            whole[rows] = self.block(rows)
+
+        for_each_block(fill, blocks)
+        return whole
+
+    # ---------------------------------------------------------------------------- products
+    def dot(self, W):
+        """F W in double precision, for one column of weights or several."""
+        folded = self._fold(np.asarray(W, dtype=np.float64))
+        if self._is_kept and (sp.issparse(self.A) or self.A.dtype == np.float64):
+            return np.asarray(self.A @ folded)
+        out = np.empty((self.shape[0], *folded.shape[1:]))
+
+        def part(rows):
+            values = self.A[rows] if self._is_kept else self.block(rows)
+            out[rows] = values.astype(np.float64, copy=False) @ folded
+
+        for_each_block(part, row_blocks(self.shape[0], self._block_rows()))
+        return out
+
+    def rdot(self, a, rows=None):
+        """sum_i a_i F_i in double precision, over the ascending rows named (None: all), for one
+        column of coefficients or several."""
+        a = np.asarray(a, dtype=np.float64)
+        if rows is None:
+            rows = np.arange(self.shape[0])
+        if a.ndim == 2:
+            return np.stack([self.rdot(column, rows) for column in a.T], axis=1)
+
+        def part(arrays, first, chosen):
+            out = np.zeros(self._width)
+            _pull(arrays, first, rows[chosen], a[chosen], out)
+            return out
+
+        return self._unfold(sum(self._over(part, rows), np.zeros(self._width)))
+
+    def evaluate(self, w, b, low, high, costs):
+        """Scores F w + b, sum_i c_i r_i^2 with r_i the distance of score i from [low_i, high_i],
+        and the gradient of that sum by w and by b, in one pass."""
+        scores, w = np.empty(self.shape[0]), self._fold(w)
+        total = np.zeros(self._width)
+
+        def part(arrays, first, rows):
+            gradient = np.zeros(len(w))
+            value, by_b = _evaluate(
+                arrays, first, rows.start, rows.stop, w, b, low, high, costs, scores, gradient
+            )
+            return value, by_b, gradient
+
+        value, total_b = 0.0, 0.0
+        for loss, by_b, gradient in self._over(part):
+            value += loss
+            total_b += by_b
+            total += gradient
+        return scores, value, self._unfold(total), total_b
+
+    def normal_product(self, v, by_b, weights, rows):
+        """sum_i c_i (F_i . v + by_b) F_i over the ascending rows named, and the sum without F_i."""
+        v, total, total_b = self._fold(v), np.zeros(self._width), 0.0
+
+        def part(arrays, first, chosen):
+            out = np.zeros(len(v))
+            return out, _normal(arrays, first, rows[chosen], weights, v, by_b, out)
+
+        for product, by_intercept in self._over(part, rows):
+            total += product
+            total_b += by_intercept
+        return self._unfold(total), total_b
+
+    def gram(self, weights=None, rows=None):
+        """F^T diag(weights) F over the ascending rows named (None: all), in double precision."""
+        n, k = self.shape
+        total = np.zeros((k + 1, k + 1))
+        weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        self.add_gram(total, np.arange(n) if rows is None else rows, weights, np.float64)
+        return total[:k, :k]
+
+    def add_gram(self, total, rows, weights, dtype, sign=1.0):
+        """Add sign * sum_i c_i [F_i; 1] [F_i; 1]^T over the ascending rows named to `total`.
+
+        Products of blocks are taken in `dtype` and summed in double precision.
+        """
+        k = self.shape[1]
+        per_block = max(4 * k, BLOCK_BYTES // (max(1, k) * np.dtype(dtype).itemsize), 256)
+        parts = self._parts(len(rows))
+        sums = [total, *(np.zeros_like(total) for _ in parts[1:])]
+
+        def add_part(number):
+            block = rows[parts[number]]
+            for inner in row_blocks(len(block), per_block):
+                self._add_products(sums[number], block[inner], weights, dtype, sign)
+
+        for_each_block(add_part, range(len(parts)))
+        for other in sums[1:]:
+            total += other
+        total[k, k] += sign * weights[rows].sum()
+        total[k, :k] = total[:k, k]
+
+    def _add_products(self, total, rows, weights, dtype, sign):
+        features = self._explicit(rows, dtype)
+        root = np.sqrt(weights[rows]).astype(dtype)
+        if not np.all(root == 1.0):
+            features = (
+                sp.diags_array(root).tocsr() @ features
+                if sp.issparse(features)
+                else np.multiply(features, root[:, None], out=features)
+            )
+        products = features.T @ features
+        products = products.toarray() if sp.issparse(products) else products
+        border = features.T @ root
+        if sign > 0:
+            total[:-1, :-1] += products
+            total[:-1, -1] += border
+        else:
+            total[:-1, :-1] -= products
+            total[:-1, -1] -= border
+
+    # ------------------------------------------------------------------------ how rows are kept
+    @property
+    def _is_kept(self):
+        """Whether products are taken with A, in memory, instead of with blocks as they come."""
+        return self._form is None or self._values is not None
+
+    @property
+    def _width(self):
+        """The number of values that a row is kept as."""
+        return self.shape[1] if self.map_ is None else self.map_.n_landmarks
+
+    def _fold(self, w):
+        """The weights of what is kept, from those of the features."""
+        return w if self.map_ is None else self.map_.fold(w)
+
+    def _unfold(self, gradient):
+        """The gradient by the features' weights, from that by the weights of what is kept."""
+        return gradient if self.map_ is None else self.map_.unfold(gradient)
+
+    def _explicit(self, rows, dtype):
+        """The features of the rows at ascending positions, in an array of their own."""
+        if not self._is_kept:
+            return self._gathered(rows).astype(dtype, copy=False)
+        values = self.A[rows].astype(dtype, copy=False)
+        return values if self.map_ is None else self.map_.apply(values)
+
+    def _gathered(self, rows):
+        """Rows at ascending positions of features that are formed, from the blocks they are in."""
+        parts = [
+            self.block(block)[rows[chosen] - block.start]
+            for block, chosen in self._blocks_with(rows)
+        ]
+        if not parts:
+            return np.empty((0, self.shape[1]), self.dtype)
+        return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+    def _blocks_with(self, rows):
+        """Blocks that hold some of these ascending rows, and which of them."""
+        for block in row_blocks(self.shape[0], self._block_rows()):
+            chosen = slice(*np.searchsorted(rows, (block.start, block.stop)))
+            if chosen.stop > chosen.start:
+                yield block, chosen
+
+    def _block_rows(self):
+        return max(256, BLOCK_BYTES // (8 * max(1, self._width)))
+
+    @cached_property
+    def _arrays(self):
+        return stored_rows(self.A)
+
+    def _over(self, work, rows=None):
+        """work(arrays, number of their first row, part) for parts of the rows, on all threads.
+
+        A part is a slice of all rows, or of the positions in `rows`; results in order.
+        """
+        if self._is_kept:
+            parts, arrays = self._parts(self.shape[0] if rows is None else len(rows)), self._arrays
+            return for_each_block(lambda part: work(arrays, 0, part), parts)
+        if rows is None:
+            blocks = [(block, block) for block in row_blocks(self.shape[0], self._block_rows())]
+        else:
+            blocks = list(self._blocks_with(rows))
+
+        def form_and_work(pair):
+            features = self.block(pair[0])
+            if not sp.issparse(features):
+                features = np.ascontiguousarray(features)
+            return work(stored_rows(features), pair[0].start, pair[1])
+
+        return for_each_block(form_and_work, blocks)
+
+    def _parts(self, n_rows):
+        sparse = self._is_kept and sp.issparse(self.A)
+        per_row = self.A.nnz / max(1, self.shape[0]) if sparse else self.shape[1]
+        worthwhile = int(n_rows * per_row // VALUES_PER_THREAD)
+        parts = max(1, min(thread_count(), worthwhile))
+        return row_blocks(n_rows, -(-n_rows // parts)) or [slice(0, 0)]
+
+
+# --------------------------------------------------------------------------- compiled passes
+# One loop for dense and for sparse rows: `dot` and `add` know how a row is stored.
+def stored_rows(F):
+    """The rows as compiled loops take them: one array if dense, three if CSR."""
+    return (F.data, F.indices, F.indptr) if sp.issparse(F) else (F,)
+
+
+def dot(rows, i, w):
+    """Row i times the vector w."""
+    return _dot_with_row(rows, i, w)
+
+
+def add(rows, i, step, w):
+    """Add step times row i to the vector w."""
+    return _add_row(rows, i, step, w)
+
+
+def _dot_with_row(rows, i, w):
+    """Chosen by the type of `rows` when a caller is compiled."""
+    raise TypeError("only compiled code may call this")
+
+
+def _add_row(rows, i, step, w):
+    raise TypeError("only compiled code may call this")
+
+
+@overload(_dot_with_row, inline="always")
+def _compile_dot(rows, i, w):
+    if len(rows) == 1:
+
+        def dense(rows, i, w):
+            F = rows[0]
+            total = 0.0
+            for j in range(F.shape[1]):
+                total += F[i, j] * w[j]
+            return total
+
+        return dense
+
+    def sparse(rows, i, w):
+        data, indices, indptr = rows
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * w[indices[k]]
+        return total
+
+    return sparse
+
+
+@overload(_add_row, inline="always")
+def _compile_add(rows, i, step, w):
+    if len(rows) == 1:
+
+        def dense(rows, i, step, w):
+            F = rows[0]
+            for j in range(F.shape[1]):
+                w[j] += step * F[i, j]
+
+        return dense
+
+    def sparse(rows, i, step, w):
+        data, indices, indptr = rows
+        for k in range(indptr[i], indptr[i + 1]):
+            w[indices[k]] += step * data[k]
+
+    return sparse
+
+
+dot = njit(dot, fastmath=REORDERED_SUMS)
+add = njit(add, fastmath=REORDERED_SUMS)
+
+
+@njit
+def _evaluate(arrays, first, start, stop, w, b, low, high, costs, scores, gradient):
+    value, by_b = 0.0, 0.0
+    for i in range(start, stop):
+        score = dot(arrays, i - first, w) + b
+        scores[i] = score
+        residual = score - min(max(score, low[i]), high[i])
+        if residual != 0.0 and costs[i] > 0.0:
+            slope = 2.0 * costs[i] * residual
+            value += costs[i] * residual * residual
+            by_b += slope
+            add(arrays, i - first, slope, gradient)
+    return value, by_b
+
+
+@njit
+def _pull(arrays, first, chosen, a, out):
+    for position in range(len(chosen)):
+        add(arrays, chosen[position] - first, a[position], out)
+
+
+@njit
+def _normal(arrays, first, chosen, weights, v, by_b, out):
+    total = 0.0
+    for i in chosen:
+        step = weights[i] * (dot(arrays, i - first, v) + by_b)
+        total += step
+        add(arrays, i - first, step, out)
+    return total

@@ -1,0 +1,126 @@
+"""All solvers: what each needs of an approximation, and which problems it solves."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from kernlab.solvers.dual_admm.iteration import solve_dual_admm
+from kernlab.solvers.hinge.admm import solve_hinge_admm
+from kernlab.solvers.linear.dcd import solve_dcd
+from kernlab.solvers.linear.liblinear import solve_liblinear
+from kernlab.solvers.linear.sbm import solve_sbm
+from kernlab.solvers.newton.features import solve_newton
+from kernlab.solvers.newton.kernel import solve_newton_cg
+
+BOTH = ("hinge", "squared_hinge")
+ALL = ("free", "penalised", "none")
+
+
+@dataclass(frozen=True)
+class SolverSpec:
+    """A solver, `solve(data, y, *, C, ...)` as `kernlab.solvers.problems` says, and its problems.
+
+    `needs`: "features" (an array, CSR matrix or `Features`), "operator" (products with K~) or
+    "shifted" (solves with K~ + beta I). Solvers of features return weights, the others dual
+    variables times labels.
+    """
+
+    name: str
+    solve: Callable
+    needs: str
+    losses: tuple
+    intercepts: tuple
+    title: str
+
+    def check(self, loss, intercept):
+        """Refuse a problem that this solver does not solve."""
+        for what, value, offered in (
+            ("loss", loss, self.losses),
+            ("intercept", intercept, self.intercepts),
+        ):
+            if value not in offered:
+                raise ValueError(
+                    f"solver {self.name!r} offers {what}={' or '.join(map(repr, offered))}, "
+                    f"not {value!r}: set {what}={offered[0]!r}"
+                )
+
+
+SOLVERS = {
+    spec.name: spec
+    for spec in (
+        SolverSpec(
+            "newton",
+            solve_newton,
+            "features",
+            ("squared_hinge",),
+            ALL,
+            "semismooth Newton method",
+        ),
+        SolverSpec(
+            "newton-cg",
+            solve_newton_cg,
+            "operator",
+            ("squared_hinge",),
+            ALL,
+            "semismooth Newton method with products of the kernel matrix alone",
+        ),
+        SolverSpec(
+            "dcd",
+            solve_dcd,
+            "features",
+            BOTH,
+            ("penalised", "none"),
+            "dual coordinate descent",
+        ),
+        SolverSpec(
+            "sbm",
+            solve_sbm,
+            "features",
+            BOTH,
+            ("penalised", "none"),
+            "selective block minimization",
+        ),
+        SolverSpec(
+            "liblinear-dcd",
+            partial(solve_liblinear, method="dcd"),
+            "features",
+            BOTH,
+            ("penalised", "none"),
+            "LIBLINEAR's dual coordinate descent",
+        ),
+        SolverSpec(
+            "liblinear-tron",
+            partial(solve_liblinear, method="tron"),
+            "features",
+            ("squared_hinge",),
+            ("penalised", "none", "free"),
+            "LIBLINEAR's trust-region Newton method",
+        ),
+        SolverSpec(
+            "dual-admm",
+            solve_dual_admm,
+            "shifted",
+            BOTH,
+            ALL,
+            "ADMM on the dual",
+        ),
+        SolverSpec(
+            "hinge-admm",
+            solve_hinge_admm,
+            "features",
+            ("hinge",),
+            ("none", "penalised"),
+            "ADMM on the hinge loss",
+        ),
+    )
+}
+
+
+def get_solver(name):
+    """The `SolverSpec` of this name; another name is refused, with the nearest there is."""
+    if name not in SOLVERS:
+        near = difflib.get_close_matches(str(name), SOLVERS, n=1, cutoff=0.5)
+        meant = f": did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"solver={name!r} is not one of {', '.join(SOLVERS)}{meant}")
+    return SOLVERS[name]
