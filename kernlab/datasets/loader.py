@@ -9,6 +9,7 @@ from scipy import sparse
 from kernlab.datasets.download import fetch, offline
 from kernlab.datasets.errors import DataError
 from kernlab.datasets.files import find_file, not_found
+from kernlab.datasets.own import is_path, read_own
 from kernlab.datasets.registry import get_entry, get_protocol
 from kernlab.datasets.rows import read_rows
 from kernlab.datasets.scaling import scale
@@ -52,9 +53,10 @@ def load_dataset(name, *, paper=None, split=None, scaling=None, seed=0):
 
     Parameters
     ----------
-    name : str
-        See `dataset_names`. Variants such as "mnist-round" and "covtype-2" and generated sets such
-        as "two-moons" have names of their own.
+    name : str or path
+        See `dataset_names`, or the path of a file of your own (svmlight; CSV or NPY with the labels
+        in the last column), which is split at random. Variants such as "mnist-round" and
+        "covtype-2" and generated sets such as "two-moons" have names of their own.
     paper : {"llsvm", "lasn", "lasn-cv", "sparse", "hss", "fpc"}, optional
         That paper's protocol: split, validation part, scaling, columns. "lasn-cv" is LASN with a
         fifth of the training rows set aside, as in its figures.
@@ -81,9 +83,13 @@ def load_dataset(name, *, paper=None, split=None, scaling=None, seed=0):
     DataError
         Any other reason why the set cannot be used.
     """
-    entry = get_entry(name)
-    protocol = get_protocol(paper, entry)
-    rows = read_rows(entry, seed=seed, sizes=generated_sizes(entry, protocol), fetch=_download)
+    if is_path(name):
+        entry, rows = read_own(name)
+        protocol, split = get_protocol(paper, entry), "shuffled"
+    else:
+        entry = get_entry(name)
+        protocol = get_protocol(paper, entry)
+        rows = read_rows(entry, seed=seed, sizes=generated_sizes(entry, protocol), fetch=_download)
     if rows.test_missing and split in ("site", "printed"):
         raise not_found(entry)
     plan = plan_split(entry, protocol, split, rows.sizes, test_missing=rows.test_missing)

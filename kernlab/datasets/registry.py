@@ -158,6 +158,11 @@ def parse_registry(raw):
     )
 
 
+def knows(name):
+    """Whether there is a data set of this name or alias."""
+    return name in registry().sets or _plain(str(name)) in registry().aliases
+
+
 def get_entry(name):
     """The entry of a data set, found by its name or an alias; near names are suggested."""
     known = registry()
@@ -201,6 +206,12 @@ def protocol_rows(table):
         )
     sets = papers[paper]["sets"]
     return paper, [(name, keys["row"]) for name, keys in sets.items() if "row" in keys]
+
+
+def row_labels(table):
+    """What a paper calls its data sets, by our names, from its id or that of any of its tables."""
+    paper = table.partition("-")[0]
+    return dict(protocol_rows(paper)[1]) if paper in registry().papers else {}
 
 
 def _protocol_keys(paper, name):

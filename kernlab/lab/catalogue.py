@@ -1,7 +1,7 @@
-"""Every study of the workbench, and the engine that runs them.
+"""Every study of the workbench by its id, and running them by it.
 
-A study module lists its studies in a tuple STUDIES; its name in the list below is all that it
-takes for the command line, the tests, the figures and the report to know them.
+A package of studies is named once, in the list below: that is all that it takes for the command
+line, the tests, the figures and the report to know them.
 """
 
 from kernlab.lab.bench import fpc as bench_fpc
@@ -9,20 +9,22 @@ from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
 from kernlab.lab.bench import nystrom as bench_nystrom
 from kernlab.lab.bench import sparse as bench_sparse
-from kernlab.lab.engine.base import NotRun, Point, Study, StudyError, Tolerance, UnknownStudy
+from kernlab.lab.engine import run
+from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy
 from kernlab.lab.engine.profiles import PROFILES, Profile, get_profile
-from kernlab.lab.engine.registry import collect, get_study
-from kernlab.lab.engine.run import Outcome, StudyWarning, execute, results, run_study
-from kernlab.lab.engine.seeds import derive_seed, point_seed, split_seed
+from kernlab.lab.engine.registry import collect, unknown
+from kernlab.lab.engine.run import Outcome, StudyWarning
+from kernlab.lab.engine.seeds import derive_seed, point_seed
 from kernlab.lab.engine.store import NoResults, tables_dir
+from kernlab.lab.engine.study import Point, Study
+from kernlab.lab.papers import lasn
 from kernlab.lab.papers.fpc import studies as fpc
 from kernlab.lab.papers.hss import studies as hss
-from kernlab.lab.papers.lasn import studies as lasn
 from kernlab.lab.papers.llsvm import studies as llsvm
 from kernlab.lab.papers.sparse import studies as sparse
 
-# One line per module of studies.
-_MODULES = (
+# One line per package of studies.
+_PACKAGES = (
     llsvm,
     lasn,
     sparse,
@@ -35,20 +37,22 @@ _MODULES = (
     bench_hss,
 )
 
-STUDIES = collect(_MODULES)
+STUDIES, FUNCTIONS = collect(_PACKAGES)
+"""Every study with the catalogue's parameters, and the functions that take others, by id."""
 
 __all__ = [
+    "FUNCTIONS",
     "PROFILES",
     "STUDIES",
     "NoResults",
     "NotRun",
     "Outcome",
+    "ParameterError",
     "Point",
     "Profile",
     "Study",
     "StudyError",
     "StudyWarning",
-    "Tolerance",
     "UnknownStudy",
     "derive_seed",
     "execute",
@@ -57,6 +61,46 @@ __all__ = [
     "point_seed",
     "results",
     "run_study",
-    "split_seed",
+    "study",
     "tables_dir",
 ]
+
+
+def get_study(study, **parameters):
+    """The study with this id; a study given as an object is returned as it is.
+
+    Parameters
+    ----------
+    study : str or Study
+    **parameters
+        Other values than the catalogue's: the study then has a key of its own, such as
+        "lasn-f3@1a2b3c", and stays off the scorecard and the record.
+    """
+    if isinstance(study, Study):
+        return study
+    if study not in STUDIES:
+        raise unknown("study", study, STUDIES)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    if study in FUNCTIONS:
+        return FUNCTIONS[study].study(study, **given)
+    if given:
+        raise ParameterError(f"{study} has no parameters")
+    return STUDIES[study]
+
+
+study = get_study
+
+
+def execute(study, profile="quick", **options):
+    """As `kernlab.lab.engine.run.execute`, of a study or of its id."""
+    return run.execute(get_study(study), profile, **options)
+
+
+def run_study(study, profile="quick", **options):
+    """As `kernlab.lab.engine.run.run_study`, of a study or of its id."""
+    return run.run_study(get_study(study), profile, **options)
+
+
+def results(study, profile="quick", out=None):
+    """As `kernlab.lab.engine.run.results`, of a study or of its id."""
+    return run.results(get_study(study), profile, out)

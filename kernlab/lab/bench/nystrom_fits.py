@@ -14,8 +14,7 @@ from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import IntelexSVC, LibSVM, NystroemLinearSVC
 from kernlab.lab.bench.roofline import seconds_of_landmark_fit
 from kernlab.lab.engine.base import NotRun
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
-from kernlab.lab.papers.lasn.sweeps import signs
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, signs, warm_up
 from kernlab.solvers import solve_newton
 
 C = 10.0

@@ -1,6 +1,10 @@
 """The data that a study's points read: what is missing of it, and which files exactly it is."""
 
+from pathlib import Path
+
 from kernlab.datasets import DataError, data_path, dataset_available, dataset_names
+from kernlab.datasets.checksums import digest_of
+from kernlab.datasets.own import is_path
 
 
 class Inputs:
@@ -13,7 +17,8 @@ class Inputs:
 
     def names(self, point):
         """The data sets that a point reads: its own, or where that is only a label, the study's."""
-        return (point.dataset,) if point.dataset in self._known else self._needs
+        known = point.dataset in self._known or is_path(point.dataset)
+        return (point.dataset,) if known else self._needs
 
     def missing(self, point):
         """Why a point's data cannot be used, or "". Nothing is downloaded during a run."""
@@ -33,7 +38,8 @@ class Inputs:
 
     def _is_available(self, name):
         if name not in self._available:
-            self._available[name] = dataset_available(name)
+            found = Path(name).is_file() if is_path(name) else dataset_available(name)
+            self._available[name] = found
         return self._available[name]
 
     def _checksums_of(self, name):
@@ -43,9 +49,8 @@ class Inputs:
 
 
 def _digests(name):
-    from kernlab.datasets.checksums import digest_of
-
     try:
-        return {path.name: digest_of(path) for path in data_path(name)}
+        paths = [Path(name)] if is_path(name) else data_path(name)
+        return {path.name: digest_of(path) for path in paths}
     except DataError:  # generated, or gone: then there is no file to tell of
         return {}

@@ -7,9 +7,11 @@ import warnings
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 
-from kernlab.lab.engine.base import NotRun, plain_scalar
+from kernlab.lab.engine.errors import NotRun
 from kernlab.lab.engine.peak import peak_memory
+from kernlab.lab.engine.study import plain_scalar
 from kernlab.lab.engine.table import ENGINES_OWN
 from kernlab.lab.engine.threads import exactly
 from kernlab.runtime import MemoryLimitError
@@ -66,6 +68,8 @@ def _is_missing_data(error):
 
 def _tidy(measured, point):
     """The measured columns as a list of rows of plain scalars."""
+    if isinstance(measured, pd.DataFrame):
+        measured = _finished(measured)
     rows = [measured] if isinstance(measured, Mapping) else list(measured)
     if not rows:
         raise ValueError("measure returned no row")
@@ -79,6 +83,23 @@ def _tidy(measured, point):
             )
         tidy.append({str(name): plain_scalar(value, name) for name, value in row.items()})
     return tidy
+
+
+def _finished(table):
+    """The rows of a sweep's table that went well; if none did, the first failure."""
+    if "status" in table:
+        failed = table[table["status"] != OK]
+        if len(failed) and len(failed) == len(table):
+            raise RuntimeError(failed["message"].iloc[0])
+        for message in failed["message"]:
+            warnings.warn(f"a row of the sweep failed: {message}", stacklevel=2)
+        table = table[table["status"] == OK]
+    rows = table.drop(columns=list(ENGINES_OWN), errors="ignore").to_dict("records")
+    return [{name: value for name, value in row.items() if not _missing(value)} for row in rows]
+
+
+def _missing(value):
+    return isinstance(value, float) and value != value
 
 
 def _seed_global_generators(seed):

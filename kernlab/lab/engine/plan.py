@@ -3,13 +3,15 @@
 import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from kernlab.lab.engine.base import Point, StudyError
+from kernlab.lab.engine.errors import StudyError
 from kernlab.lab.engine.fingerprint import library_fingerprint, study_fingerprint
 from kernlab.lab.engine.inputs import Inputs
 from kernlab.lab.engine.measuring import NOT_RUN, OK, failure
 from kernlab.lab.engine.seeds import point_seed
+from kernlab.lab.engine.study import Point
 from kernlab.lab.engine.table import ENGINES_OWN
 from kernlab.lab.engine.threads import threads_for
 
@@ -48,7 +50,7 @@ class Plan:
             {
                 "study": study.id,
                 "variant": point.variant,
-                "dataset": point.dataset,
+                "dataset": Path(point.dataset).name,
                 "method": point.method,
                 **dict(point.params),
                 "seed": seed,

@@ -11,7 +11,6 @@ from kernlab.lab.engine.plan import make_plan
 from kernlab.lab.engine.profiles import get_profile
 from kernlab.lab.engine.progress import Progress
 from kernlab.lab.engine.provenance import RunLog
-from kernlab.lab.engine.registry import get_study
 from kernlab.lab.engine.store import NoResults, RowStore, tables_dir
 from kernlab.lab.engine.table import read_table, to_frame, write_table
 from kernlab.lab.engine.threads import threads_for
@@ -58,8 +57,7 @@ def run_study(
 
     Parameters
     ----------
-    study : str or Study
-        Its id, or the study itself.
+    study : Study
     profile : {"quick", "standard", "paper"}
     jobs : int
         Processes for studies that are not timings. With 1, everything runs in this process.
@@ -92,7 +90,6 @@ def run_study(
 
 def results(study, profile="quick", out=None):
     """The table of a study as it was last written; nothing is computed."""
-    study = get_study(study)
     path = tables_dir(profile, out) / f"{study.id}.csv"
     if not path.exists():
         raise NoResults(
@@ -118,7 +115,7 @@ def execute(
 
     `wait_seconds` is how long to wait for another process that runs the same study.
     """
-    study, profile = get_study(study), get_profile(profile)
+    profile = get_profile(profile)
     with RowStore(study.id, tables_dir(profile.name, out), wait_seconds) as store:
         if fresh:
             store.discard()

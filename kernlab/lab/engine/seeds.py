@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 SEED_BITS = 32
 
@@ -17,14 +18,10 @@ def derive_seed(*parts):
 
 
 def point_seed(study, point):
-    """The seed of a point: its study, data set, method and repeat, whatever the order of the run.
+    """The seed of a point: its study, data set and repeat, whatever the order of the run.
 
-    Parameters do not enter, so a sweep over C or over landmarks sees the same draws throughout.
+    Neither method nor parameters enter: methods are compared on the same rows, and a sweep over C
+    or over landmarks sees the same draws throughout. A study with other parameters than the
+    catalogue's draws as that does, and a file draws alike wherever it lies.
     """
-    return derive_seed(study.id, study.seed, point.dataset, point.method, point.repeat)
-
-
-def split_seed(study, point):
-    """A seed that all methods of one data set and repeat share, for splits that are compared."""
-    study_id = getattr(study, "id", study)
-    return derive_seed(study_id, "split", point.dataset, point.repeat)
+    return derive_seed(study.catalogue_id, study.seed, Path(point.dataset).name, point.repeat)

@@ -15,6 +15,7 @@ MEASURED = (
     "repeat",
     "n_train",
     "n_features",
+    "rank",
     "fit_seconds",
     "approximate_seconds",
     "solve_seconds",

@@ -2,7 +2,7 @@
 
 import pickle
 
-from kernlab.lab.engine.base import StudyError
+from kernlab.lab.engine.errors import StudyError
 from kernlab.lab.engine.measuring import failure, measure_point
 from kernlab.lab.engine.processes import Died, ProcessPool
 from kernlab.runtime import thread_count
@@ -31,37 +31,29 @@ class WorkerPools:
 
     def measure(self, study, tasks):
         """Yield (number of the task, record) as points finish; `tasks` are (point, seed) pairs."""
-        reference = _reference(study)
+        measure = _pickled(study)
         pool, threads = (self._timing, self._threads) if study.timing else (self._parallel, 1)
-        calls = [(reference, point, seed, threads) for point, seed in tasks]
+        calls = [(measure, point, seed, threads) for point, seed in tasks]
         for number, result in pool.run(_measure, calls):
             if isinstance(result, Died):
                 result = failure(f"The process that measured it died ({result.how})")
             yield number, result
 
 
-def _reference(study):
-    """What a process needs to find the study's `measure`: the function, or the study's id."""
-    from kernlab.lab.catalogue import STUDIES
-
+def _pickled(study):
     try:
         return pickle.dumps(study.measure)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if STUDIES.get(study.id) is study:
-            return study.id
         raise StudyError(
             f"The function that measures {study.id} cannot be sent to other processes ({error}). "
             "Define it at the top level of a module, or run the study with jobs=1."
         ) from error
 
 
-def _measure(reference, point, seed, threads):
+def _measure(measure, point, seed, threads):
     """What a process does with one point."""
-    from kernlab.lab.catalogue import STUDIES
-
     try:
-        by_id = isinstance(reference, str)
-        measure = STUDIES[reference].measure if by_id else pickle.loads(reference)
+        measure = pickle.loads(measure)
     except Exception as error:
         return failure(f"The study was not found: {type(error).__name__}: {error}")
     return measure_point(measure, point, seed, threads)

@@ -9,7 +9,7 @@ import re
 
 import pandas as pd
 
-from kernlab.lab.catalogue import Tolerance
+from kernlab.lab.engine import Tolerance
 from kernlab.lab.report.numbers import as_text
 
 STATUSES = ("reproduced", "better", "different", "not run")

@@ -90,8 +90,6 @@ def test_names_that_do_not_exist(house):
         notebook.show("tiny-t1", "errors", table)
     with pytest.raises(UnknownStudy, match="Did you mean tiny-t1"):
         notebook.run("tiny-t11")
-    with pytest.raises(StudyError, match="tiny-broken has no key figures"):
-        notebook.key_figures("tiny-broken", table)
     with pytest.raises(StudyError, match="no profile called 'fast'"):
         notebook.begin("fast", "00_tiny")
 

@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from kernlab.lab.catalogue import STUDIES, Point, Study, Tolerance
+from kernlab.lab.catalogue import STUDIES, Point, Study
+from kernlab.lab.engine import Tolerance
 from kernlab.lab.papers.figures import FIGURES, FigureSpec
 from kernlab.lab.plots.style import new_figure
 

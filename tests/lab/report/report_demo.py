@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernlab.lab.catalogue import STUDIES, Point, Study, Tolerance
+from kernlab.lab.catalogue import STUDIES, Point, Study
+from kernlab.lab.engine import Tolerance
 from kernlab.lab.engine.provenance import machine
 from kernlab.lab.engine.table import to_frame, write_table
 from kernlab.lab.papers.figures import FigureSpec

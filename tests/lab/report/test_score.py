@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlab.lab.catalogue import Tolerance
+from kernlab.lab.engine import Tolerance
 from kernlab.lab.report.score import COLUMNS, STATUSES, judge, rounding_of, score
 
 numbers = st.floats(-1e9, 1e9)

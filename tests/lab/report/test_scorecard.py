@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import report_demo
 
-from kernlab.lab.catalogue import Point, Study, Tolerance
+from kernlab.lab.engine import Point, Study, Tolerance
 from kernlab.lab.published import SETTING, published, published_ids
 from kernlab.lab.report import scorecard
 from kernlab.lab.report.reasons import gathered

@@ -41,7 +41,7 @@ def test_table_is_tidy_in_the_order_of_the_grid(tmp_path):
     assert (table.study == "tiny-plain").all()
     assert (table.status == "ok").all()
     assert (table.message == "").all()
-    shared = "study variant dataset method C seed repeat n_train n_features fit_seconds"
+    shared = "study variant dataset method C seed repeat n_train n_features rank"
     assert list(table)[:10] == shared.split()
     assert list(table)[-2:] == ["status", "message"]
     assert (table.seconds > 0).all()

@@ -22,7 +22,7 @@ def test_printed_rows_are_clustered_as_the_paper_does_and_others_at_random(monke
     monkeypatch.setattr(lasn_tables, "load_dataset", lambda name, paper, split: Loaded(split))
     monkeypatch.setattr(lasn_tables, "warm_up", lambda *_: None)
     for split in ("printed", "site"):
-        point = Point.make("w4a", "LASN", split, n_landmarks=20)
+        point = Point.make("w4a", "LASN", split, C=10.0, n_landmarks=20)
         STUDIES["lasn-t4"].measure(point, 0)
     assert taken == {"printed": {"candidates": "first"}, "site": None}
 
@@ -37,7 +37,7 @@ class Loaded:
 def test_no_set_falls_a_point_below_the_paper_and_every_gradient_is_small(name, real_data):
     table = published("lasn-t4")
     printed = table[(table["row"] == name) & (table["column"] == "LASN accuracy")]["value"].item()
-    point = Point.make(name, "LASN", "printed", n_landmarks=landmarks_per_set()[name])
+    point = Point.make(name, "LASN", "printed", C=10.0, n_landmarks=landmarks_per_set()[name])
     row = STUDIES["lasn-t4"].measure(point, 1)
     assert 100 * row["test_accuracy"] >= printed - 1.0
     assert row["kkt_residual"] <= 1e-6

@@ -3,7 +3,9 @@
 One point per set of the table, loaded by the paper's own protocol (its split, scaling, columns).
 """
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 
@@ -33,6 +35,25 @@ def data_table(table, *, title, question, counts, columns=None, tolerances=None)
         key_figures=_key_figures,
         measured=partial(_measured, list(tolerances), dict(columns or {})),
         tolerances=tolerances,
+        needs=tuple(name for name, _ in protocol_rows(table)[1]),
+    )
+
+
+def counted(table, datasets, cells):
+    """The study that counts again what the data table `table` prints, in the given cells."""
+
+    def grid(profile):
+        listed = [(name, Path(name).name) for name in datasets or ()]
+        listed = listed or protocol_rows(table)[1]
+        if profile == "quick" and not datasets:
+            listed = [(name, row) for name, row in listed if comes_with_kernlab(get_entry(name))]
+        return [Point.make(name, "counted", row=row) for name, row in listed]
+
+    return Study(
+        grid=grid,
+        measure=partial(_measure, table),
+        key_figures=_key_figures,
+        measured=[replace(cell, row="{row}") for cell in cells],
         needs=tuple(name for name, _ in protocol_rows(table)[1]),
     )
 

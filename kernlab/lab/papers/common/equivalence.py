@@ -12,7 +12,7 @@ from kernlab.approximations import ExactKernel
 from kernlab.datasets import load_dataset
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine.base import Point
+from kernlab.lab.engine import Study, product
 from kernlab.solvers import certify_dual
 
 FACTORS = ("Cholesky", "eigenvectors", "square root")
@@ -23,8 +23,17 @@ MAX_ROWS = 1000
 
 def grid(method, profile):
     """Every data set with every factor."""
-    names = QUICK if profile == "quick" else STANDARD
-    return [Point.make(name, method, variant=kind) for name in names for kind in FACTORS]
+    return product(QUICK if profile == "quick" else STANDARD, method, FACTORS)
+
+
+def study_of(method, measure, datasets, C):
+    """The study that compares a kernel machine with a linear one on each factor."""
+
+    def points(profile):
+        names = datasets or (QUICK if profile == "quick" else STANDARD)
+        return product(names, method, FACTORS, C=C)
+
+    return Study(grid=points, measure=measure, key_figures=key_figures)
 
 
 def two_class_rows(name, seed):
@@ -59,7 +68,7 @@ def compare_machines(point, seed, *, loss, fit_linear):
     `fit_linear(F, y, C)` returns weights, intercept and dual variables of the linear machine.
     """
     X, y, X_test, y_test = two_class_rows(point.dataset, seed)
-    C, gamma = 1.0, resolve_gamma("variance", X)
+    C, gamma = point.get("C", 1.0), resolve_gamma("variance", X)
     exact = ExactKernel(gamma=gamma).fit(X)
     to_features = factor(point.variant, exact.matrix_, exact)
     F, F_test = to_features(X), to_features(X_test)

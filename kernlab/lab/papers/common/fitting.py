@@ -23,6 +23,9 @@ def fitted_row(model, data, *, train_accuracy=False):
         "solve_seconds": model.timings_.get("solve"),
         "n_iter": int(np.max(getattr(model, "n_iter_", 1))),
     }
+    approximation = getattr(model, "approximation_", None)
+    if hasattr(approximation, "rank_"):
+        row["rank"] = approximation.rank_
     if data.y_test is not None and len(data.y_test):
         began = time.perf_counter()
         predicted = model.predict(data.X_test)
@@ -53,3 +56,8 @@ def warm_up(model, data, rows=200):
     )
     small = clone(model).fit(data.X_train[some], data.y_train[some])
     small.predict(data.X_train[some])
+
+
+def signs(data, labels):
+    """Labels as 1 for the set's positive label and -1 for the other."""
+    return np.where(labels == data.info["positive"], 1.0, -1.0)

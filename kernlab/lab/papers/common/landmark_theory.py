@@ -5,25 +5,37 @@ best features of the same rank. The two feature spaces differ by a rotation that
 about the machine, so the gap is measured as it stands and after the best rotation (Procrustes).
 """
 
+from functools import partial
+
 import numpy as np
 import scipy.linalg as la
 
 from kernlab.approximations import Nystrom
 from kernlab.kernels import make_kernel, resolve_gamma
-from kernlab.lab.engine.base import Point
+from kernlab.lab.engine import Point, Study, product
 from kernlab.lab.papers.common.equivalence import two_class_rows
 from kernlab.solvers import solve_dcd, solve_newton
 from kernlab.solvers.newton.features import ETA
 
 BOUND_RANKS = (5, 10, 20, 50, 100, 200)
 BOUND_ROWS = 400
-C = 1.0
 
 
 def bounds_grid(method, profile):
     """One point per data set and rank; under the quick profile data that come with kernlab."""
     names = ("magic", "breast-cancer") if profile == "quick" else ("magic", "svmguide1", "a1a")
     return [Point.make(name, method, rank=k) for name in names for k in BOUND_RANKS]
+
+
+def bound_study(method, loss, datasets, ranks, C):
+    """The study of the bound for the machine of one loss."""
+
+    def grid(profile):
+        quick = ("magic", "breast-cancer") if profile == "quick" else ("magic", "svmguide1", "a1a")
+        return product(datasets or quick, method, rank=ranks or BOUND_RANKS, C=C)
+
+    measure = partial(measure_bound, loss=loss)
+    return Study(grid=grid, measure=measure, key_figures=bound_key_figures)
 
 
 def measure_bound(point, seed, *, loss):
@@ -39,11 +51,12 @@ def measure_bound(point, seed, *, loss):
         gamma=gamma, n_landmarks=k, factor="eigen-replace", floor=1e-12, random_state=seed
     )
     approximate = nystrom.fit_transform(X)
-    w, w_tilde = (_weights(F, y, loss) for F in (best, approximate))
+    C = point.get("C", 1.0)
+    w, w_tilde = (_weights(F, y, loss, C) for F in (best, approximate))
     left, _, right = la.svd(approximate.T @ best)
     spectrum = _spectrum(values, K, approximate, k)
     largest_score = max(np.abs(best @ w).max(), np.abs(approximate @ w_tilde).max())
-    printed, corrected = _bounds(spectrum, len(y), k, loss, largest_score)
+    printed, corrected = _bounds(spectrum, len(y), k, loss, largest_score, C)
     return {
         "n_train": len(y),
         "n_features": X.shape[1],
@@ -56,7 +69,7 @@ def measure_bound(point, seed, *, loss):
     }
 
 
-def _weights(F, y, loss):
+def _weights(F, y, loss, C):
     """The machine without an intercept, as the theorems have it."""
     if loss == "hinge":
         return solve_dcd(F, y, C=C, intercept="none", tol=1e-8, max_iter=100_000).coefficients
@@ -82,7 +95,7 @@ def _spectrum(values, K, approximate, k):
     }
 
 
-def _bounds(s, n, k, loss, G):
+def _bounds(s, n, k, loss, G, C):
     """The bound as printed and as its own proof gives it; the kernel's diagonal is 1, so rho is 1.
 
     C_0 = n C: the theorems weigh the mean of the losses.
@@ -115,7 +128,6 @@ def bound_key_figures(table):
 
 
 # ------------------------------------------------------------- quadratic convergence
-CONVERGENCE_C = 10.0
 FEW_STEPS = (15, 30, 100, 1000)
 # How directions are computed: the method, and (eta_0, eta_1) of mu = min(eta_0, eta_1 |gradient|).
 DIRECTIONS = {
@@ -125,13 +137,15 @@ DIRECTIONS = {
 }
 
 
-def convergence_grid(profile):
-    names = ("magic", "breast-cancer") if profile == "quick" else ("magic", "a9a", "w8a", "ijcnn1")
-    return [
-        Point.make(name, "Newton", variant=variant, n_landmarks=100)
-        for name in names
-        for variant in DIRECTIONS
-    ]
+def convergence_study(datasets, n_landmarks, C):
+    """The study of the gradient at every step, with three ways to compute directions."""
+
+    def grid(profile):
+        real = ("magic", "a9a", "w8a", "ijcnn1")
+        names = datasets or (("magic", "breast-cancer") if profile == "quick" else real)
+        return product(names, "Newton", tuple(DIRECTIONS), C=C, n_landmarks=n_landmarks)
+
+    return Study(grid=grid, measure=measure_convergence, key_figures=convergence_key_figures)
 
 
 def measure_convergence(point, seed):
@@ -141,7 +155,7 @@ def measure_convergence(point, seed):
     F = approximation.fit_transform(X)
     method, eta = DIRECTIONS[point.variant]
     result = solve_newton(
-        F, y, C=CONVERGENCE_C, tol=1e-12, gap_tol=0.0, method=method, eta=eta, warm_up=False
+        F, y, C=point["C"], tol=1e-12, gap_tol=0.0, method=method, eta=eta, warm_up=False
     )
     return [
         {

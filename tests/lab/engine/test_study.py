@@ -1,0 +1,181 @@
+"""Studies with parameters: what they may be, what they change, and on a file of one's own."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, make_moons
+
+from kernlab.lab import published, study
+from kernlab.lab.catalogue import FUNCTIONS, STUDIES, point_seed, run_study
+from kernlab.lab.engine import (
+    Cell,
+    ParameterError,
+    Study,
+    Tolerance,
+    catalogued,
+    means,
+    one_of,
+    product,
+    several,
+)
+from kernlab.lab.engine.parameters import KNOWN, parse_parameters
+from kernlab.lab.papers import lasn
+
+WAYS = [
+    {"landmarks": [50, 100], "C": 1},
+    {"landmarks": (50, 100, 50), "C": "1"},
+    {"landmarks": np.array([50, 100]), "C": np.float32(1)},
+    parse_parameters(["landmarks=50,100", "C=1"]),
+]
+
+
+@pytest.mark.parametrize("given", WAYS)
+def test_parameters_come_from_python_notebooks_and_the_command_line_alike(given):
+    made = study("lasn-f4", datasets=["magic"], **given)
+    assert made.id == study("lasn-f4", datasets="magic", **WAYS[0]).id != "lasn-f4"
+    drawn = [p for p in made.grid("quick") if p.variant == "drawn per k"]
+    assert [(p.dataset, p["n_landmarks"], p["C"]) for p in drawn] == [
+        ("magic", 50, 1.0),
+        ("magic", 100, 1.0),
+    ]
+
+
+WRONG = {
+    "no parameter 'landmark'; did you mean landmarks?": {"landmark": [3]},
+    "no parameter 'c'; did you mean C?": {"c": 1},
+    "landmarks must be a positive whole number, or several, not 0": {"landmarks": 0},
+    "landmarks must .* not '10,x'": {"landmarks": "10,x"},
+    "landmarks must .*it is empty": {"landmarks": []},
+    "C must be a positive number, not -1": {"C": -1},
+    "C must be a positive number, not nan": {"C": float("nan")},
+    "near names: ijcnn1": {"datasets": "ijcn1"},
+    "there is no file nowhere.svm": {"datasets": ["nowhere.svm"]},
+    "one of 'large', 'medium', 'small', not 'big'": {"group": "big"},
+    "repeats must be a positive whole number, not 1.5": {"repeats": 1.5},
+    "repeats must be a positive whole number, not True": {"repeats": True},
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_unknown_and_impossible_parameters_are_a_sentence(sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        study("lasn-f4", **WRONG[sentence])
+
+
+@pytest.mark.parametrize("id", FUNCTIONS)
+def test_defaults_are_the_catalogue_and_none_is_the_profiles_choice(id):
+    known = STUDIES[id]
+    assert known.id == id
+    assert known.title
+    assert known.question.endswith("?")
+    nothing = dict.fromkeys(FUNCTIONS[id].parameters)
+    again = study(id, **nothing)
+    assert again.id == id
+    assert again.grid("quick") == known.grid("quick")
+
+
+def test_other_parameters_have_a_key_of_their_own_and_the_same_draws():
+    assert lasn.landmark_sweep().id == "lasn-f4"
+    assert lasn.landmark_sweep(group="large").id == "lasn-f2"
+    other = lasn.landmark_sweep(["magic"], [10], group="medium")
+    assert other.catalogue_id == "lasn-f3"
+    assert not other.on_record
+    assert STUDIES["lasn-f3"].on_record
+    assert other.parameters == {"datasets": ("magic",), "landmarks": (10,)}
+    assert len({other.id, lasn.landmark_sweep(["magic"], [20], group="medium").id}) == 2
+    (point, *_) = other.grid("quick")
+    assert point_seed(other, point) == point_seed(STUDIES["lasn-f3"], point)
+    assert point_seed(lasn.landmark_sweep(seed=1), point) != point_seed(
+        lasn.landmark_sweep(seed=2), point
+    )
+
+
+def test_a_function_may_serve_several_ids_and_have_kinds_of_its_own():
+    @catalogued("tiny-a", "A", size="small")
+    @catalogued("tiny-b", "B", paper="across", size="large")
+    def tiny(steps: several(KNOWN["C"]) = None, size: one_of("small", "large") = "large"):
+        """Does it work?
+
+        More.
+        """
+        return Study(grid=lambda profile: product("toy", size, steps=steps or 1.0), measure=len)
+
+    assert tiny.ids == ("tiny-a", "tiny-b")
+    assert tiny().id == "tiny-b"
+    assert tiny(size="small").id == "tiny-a"
+    assert (tiny().paper, tiny(size="small").paper) == ("across", "tiny")
+    assert tiny().question == "Does it work?"
+    assert [p["steps"] for p in tiny([1, 2.5]).grid("quick")] == [1.0, 2.5]
+    with pytest.raises(TypeError, match="has a default"):
+        catalogued("tiny-c")(lambda unheard_of=None: None)
+
+
+def test_product_keeps_what_is_compared_together():
+    points = product(
+        ("a", "b"),
+        ("fast", "slow"),
+        repeats=lambda method: 2 if method == "fast" else 1,
+        k=lambda name: (1, 2) if name == "a" else 3,
+    )
+    assert [(p.dataset, p.repeat, p["k"], p.method) for p in points] == [
+        ("a", 0, 1, "fast"),
+        ("a", 0, 1, "slow"),
+        ("a", 0, 2, "fast"),
+        ("a", 0, 2, "slow"),
+        ("a", 1, 1, "fast"),
+        ("a", 1, 2, "fast"),
+        ("b", 0, 3, "fast"),
+        ("b", 0, 3, "slow"),
+        ("b", 1, 3, "fast"),
+    ]
+
+
+def test_a_study_runs_on_a_file_of_ones_own(tmp_path):
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    dump_svmlight_file(X, y, str(tmp_path / "my.svm"))
+    np.save(tmp_path / "my.npy", np.column_stack([X, y]))
+    made = lasn.landmark_sweep([tmp_path / "my.svm", tmp_path / "my.npy"], [10, 20])
+    table = run_study(made, out=tmp_path, progress=False)
+    assert list(dict.fromkeys(table["dataset"])) == ["my.svm", "my.npy"]
+    assert (table["status"] == "ok").all(), table["message"]
+    assert table["test_accuracy"].min() > 0.8
+    assert (tmp_path / "quick" / "tables" / f"{made.id}.csv").is_file()
+    # One file's rows in two formats are the same rows; the seed is of the file's name.
+    rows = table.groupby(["dataset", "variant"])["landmarks"].agg(list)
+    assert rows.map(tuple).nunique() == 1
+
+
+def test_declared_cells_stand_under_the_papers_labels():
+    ours = STUDIES["lasn-t3"]
+    printed = published("lasn-t3")
+    table = _rows(ours)
+    measured = ours.measured(table).set_index(["row", "column"])["value"]
+    assert measured["a9a", "LA-SN accuracy"] == pytest.approx(85.0)
+    assert measured["a9a", "LA-DCD solve time"] == pytest.approx(2.0)
+    assert not (measured.index.get_level_values("row") == "toy").any()
+    known = set(zip(printed["row"], printed["column"], strict=True))
+    assert set(measured.index) <= known
+    assert ours.tolerances.get("LA-TRON accuracy").better == "higher"
+    assert ours.tolerances.get("LA-TRON seconds", Tolerance()) == Tolerance()
+    few = Study(id="lasn-t4", measured=[Cell("LASN time sd", "fit_seconds", statistic="std")])
+    assert "2 repeats give no standard deviation" in few.measured(table.head(2)).loc[0, "reason"]
+
+
+def test_key_figures_are_means_by_what_varies():
+    assert means("test_accuracy")(_rows(STUDIES["lasn-t3"])) == {
+        "a9a, LA-SN": "85.0 %",
+        "a9a, LA-DCD": "85.0 %",
+        "toy, LA-SN": "50.0 %",
+    }
+
+
+def _rows(of):
+    import pandas as pd
+
+    columns = ["dataset", "method", "variant", "solve_seconds", "fit_seconds", "test_accuracy"]
+    rows = [
+        ("a9a", "LA-SN", "", 1.0, 1.0, 0.84),
+        ("a9a", "LA-SN", "", 2.0, 2.0, 0.86),
+        ("a9a", "LA-DCD", "", 2.0, 2.0, 0.85),
+        ("toy", "LA-SN", "", 1.0, 1.0, 0.5),
+    ]
+    return pd.DataFrame(rows, columns=columns)
