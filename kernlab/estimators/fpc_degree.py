@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_random_state
 
 from kernlab.approximations.polynomial.approximation import PolynomialMap
 from kernlab.approximations.polynomial.monomials import space_dimension
-from kernlab.approximations.polynomial.rows import ChebyshevRows
-from kernlab.solvers.hinge.admm import HingeProblem, gram_matrix, solve_hinge_problems
+from kernlab.approximations.polynomial.rows import chebyshev_features
+from kernlab.solvers import solve_hinge_admm, solve_hinge_interior
+from kernlab.solvers.hinge.passes import Subspace, gram_matrix
 
 
 def largest_degree(n_rows, n_features, at_most=10):
@@ -63,7 +64,7 @@ class PolynomialFits:
     """Fits FPC for several degrees on the same rows.
 
     `map_parameters` are those of `PolynomialMap` but for the degree, `solver_parameters` those of
-    `solve_hinge_problems`.
+    `solve_hinge_admm`, or with `to_optimum` of `solve_hinge_interior`.
     """
 
     def __init__(self, n_classes, map_parameters, solver_parameters):
@@ -85,8 +86,7 @@ class PolynomialFits:
             if group:
                 results |= self._run_nested(rows, group, mixes, gram)
         for s in maps.keys() - nested.keys():
-            problems = [HingeProblem(positive) for positive in self.positives]
-            results[s] = self._solve(maps[s].rows(rows.source), rows, problems)
+            (results[s],) = self._solve(maps[s].rows(rows.source), rows, [Subspace()])
         seconds = {"approximate": mapped - began, "solve": time.perf_counter() - mapped}
         return Machines(maps, results, seconds)
 
@@ -95,23 +95,27 @@ class PolynomialFits:
         return made.fit_source(rows.source, rows.bounds)
 
     def _run_nested(self, rows, maps, mixes, gram):
-        features = ChebyshevRows(rows.source, maps[max(maps)].chebyshev_)
-        problems = [
-            HingeProblem(positive, width=len(made.chebyshev_), mix=mixes.get(s))
-            for s, made in maps.items()
-            for positive in self.positives
-        ]
+        features = chebyshev_features(rows.source, maps[max(maps)].chebyshev_)
+        subspaces = [Subspace(len(made.chebyshev_), mixes.get(s)) for s, made in maps.items()]
         size = features.shape[1]
         gram = None if gram is None or len(gram) < size else gram[:size, :size]
-        results = self._solve(features, rows, problems, gram)
-        per_map = len(self.positives)
-        return {s: results[k * per_map : (k + 1) * per_map] for k, s in enumerate(maps)}
+        return dict(zip(maps, self._solve(features, rows, subspaces, gram), strict=True))
 
-    def _solve(self, features, rows, problems, gram=None):
-        return solve_hinge_problems(
-            features, rows.codes, problems, weights=rows.weights, gram=gram,
-            **self.solver_parameters,
-        )  # fmt: skip
+    def _solve(self, features, rows, subspaces, gram=None):
+        """For each subspace its results, one for each binary problem."""
+        labels = np.empty((len(rows.codes), len(self.positives)), dtype=np.int8)
+        for column, positive in zip(labels.T, self.positives, strict=True):
+            np.copyto(column, 2 * (rows.codes == positive).view(np.int8) - 1)
+        shared = {"sample_weight": rows.weights, "gram": gram, "keep_dual": False}
+        parameters = dict(self.solver_parameters)
+        if not parameters.pop("to_optimum", False):
+            return solve_hinge_admm(features, labels, subspaces=subspaces, **shared, **parameters)
+        for name in ("alpha", "beta"):
+            parameters.pop(name, None)
+        return [
+            solve_hinge_interior(features, labels, subspace=subspace, **shared, **parameters)
+            for subspace in subspaces
+        ]
 
     # ---------------------------------------------------------------------- validation
     def choose(self, rows, degrees, validation, random_state):
@@ -155,12 +159,12 @@ class PolynomialFits:
     def _grams(self, rows, splits, basis):
         """Gram matrices of all rows and of each split's training rows, each row seen once."""
         held_out = [
-            gram_matrix(ChebyshevRows(part.source, basis), part.weights)
+            gram_matrix(chebyshev_features(part.source, basis), part.weights)
             for part in (rows.take(index) for _, index in splits)
         ]
         if len(splits) == 1:
             part = rows.take(splits[0][0])
-            train = gram_matrix(ChebyshevRows(part.source, basis), part.weights)
+            train = gram_matrix(chebyshev_features(part.source, basis), part.weights)
             return train + held_out[0], [train]
         total = sum(held_out)
         return total, [total - part for part in held_out]

@@ -6,6 +6,7 @@
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.dual_admm.iteration import paper_beta, solve_dual_admm
 from kernlab.solvers.hinge.admm import solve_hinge_admm
+from kernlab.solvers.hinge.interior import solve_hinge_interior
 from kernlab.solvers.linear.dcd import solve_dcd
 from kernlab.solvers.linear.liblinear import solve_liblinear
 from kernlab.solvers.linear.sbm import solve_sbm
@@ -27,6 +28,7 @@ __all__ = [
     "solve_dcd",
     "solve_dual_admm",
     "solve_hinge_admm",
+    "solve_hinge_interior",
     "solve_liblinear",
     "solve_newton",
     "solve_newton_cg",

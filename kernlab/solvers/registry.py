@@ -7,6 +7,7 @@ from functools import partial
 
 from kernlab.solvers.dual_admm.iteration import solve_dual_admm
 from kernlab.solvers.hinge.admm import solve_hinge_admm
+from kernlab.solvers.hinge.interior import solve_hinge_interior
 from kernlab.solvers.linear.dcd import solve_dcd
 from kernlab.solvers.linear.liblinear import solve_liblinear
 from kernlab.solvers.linear.sbm import solve_sbm
@@ -112,6 +113,14 @@ SOLVERS = {
             ("hinge",),
             ("none", "penalised"),
             "ADMM on the hinge loss",
+        ),
+        SolverSpec(
+            "hinge-interior",
+            solve_hinge_interior,
+            "features",
+            ("hinge",),
+            ("none", "penalised"),
+            "interior point method on the hinge loss",
         ),
     )
 }

@@ -166,9 +166,9 @@ def test_arrays_maps_files_and_sparse_rows_give_one_machine(tmp_path):
 
 def test_blocks_and_threads_do_not_change_the_machine(monkeypatch):
     expected = FPC(4).fit(X, Y)
-    monkeypatch.setattr("kernlab.solvers.linear.streamed.PASS_BYTES", 1)
-    monkeypatch.setattr("kernlab.solvers.linear.streamed.GRAM_BYTES", 1)
-    monkeypatch.setattr("kernlab.solvers.linear.streamed.VALUES_PER_THREAD", 100)
+    monkeypatch.setattr("kernlab.solvers.hinge.passes.PASS_BYTES", 1)
+    monkeypatch.setattr("kernlab.solvers.hinge.passes.GRAM_BYTES", 1)
+    monkeypatch.setattr("kernlab.solvers.hinge.passes.VALUES_PER_THREAD", 100)
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")
     streamed = FPC(4).fit(X, Y)
     np.testing.assert_allclose(

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_random_state
 from kernlab.approximations.base import FeatureMap
 from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
 from kernlab.approximations.polynomial.monomials import space_dimension
-from kernlab.approximations.polynomial.rows import ChebyshevRows, PowerRows
+from kernlab.approximations.polynomial.rows import chebyshev_features, power_features
 from kernlab.kernels import Polynomial
 from kernlab.rows import as_dense, as_rows
 from kernlab.rows.validation import validate_data
@@ -248,10 +248,10 @@ class PolynomialMap(FeatureMap):
 
     # ------------------------------------------------------------------------- features
     def rows(self, source):
-        """The features of a source's rows, to be read in blocks (see `polynomialrows`)."""
+        """The features of a source's rows, to be read in blocks: `Features`."""
         if self.basis == "chebyshev":
-            return ChebyshevRows(source, self.chebyshev_)
-        return PowerRows(source, self._low, self._width, self.centres_, self.degree)
+            return chebyshev_features(source, self.chebyshev_)
+        return power_features(source, self._low, self._width, self.centres_, self.degree)
 
     def transform(self, X):
         """The features of X, computed in blocks of rows."""
@@ -267,7 +267,7 @@ class PolynomialMap(FeatureMap):
         features = np.empty((X.shape[0], self.rank_))
 
         def fill(rows, block):
-            features[rows] = block.T
+            features[rows] = block
 
         self._for_each_block(as_rows(X), fill)
         return features
@@ -282,7 +282,7 @@ class PolynomialMap(FeatureMap):
         scores = np.empty((source.shape[0], *weights.shape[1:]))
 
         def score(rows, block):
-            scores[rows] = block.T @ weights
+            scores[rows] = block @ weights
 
         self._for_each_block(source, score)
         return scores
@@ -295,7 +295,7 @@ class PolynomialMap(FeatureMap):
             room = features.room(min(n_rows, m))
             for start in range(part.start, part.stop, n_rows):
                 rows = slice(start, min(start + n_rows, part.stop))
-                use(rows, features.fill(rows, room))
+                use(rows, features.block(rows, room))
 
         for_each_block(work, row_blocks(m, -(-m // thread_count())))
 

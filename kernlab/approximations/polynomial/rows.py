@@ -1,53 +1,46 @@
-"""Polynomial features of rows that are never all formed at once: what a streaming solver reads.
-
-Both classes offer what `kernlab.solvers.hinge.admm` asks of rows: `shape`, `fill(rows, room)` for a
-block of features (one row per feature), `room(n_rows)` for the arrays that needs, and
-`gram_sum()`, something that adds up the Gram matrix block by block.
-"""
+"""Polynomial features of rows that are never all formed at once: a block of them at a time."""
 
 import numpy as np
 
 from kernlab.approximations.polynomial.moments import MomentGram, fewer_operations
+from kernlab.features import Features
 from kernlab.rows import as_dense
 
 
-class PowerRows:
+def power_features(source, low, width, centres, degree):
     """The features (1 + x . eta_j)^s of rows: a matrix product and a few multiplications each."""
 
-    def __init__(self, source, low, width, centres, degree):
-        self.source, self.low, self.width = source, low, width
-        self.centres, self.degree = centres, degree
-        self.shape = (source.shape[0], len(centres))
+    def room(n_rows):
+        return np.empty((2, len(centres) * n_rows))
 
-    def room(self, n_rows):
-        return np.empty(len(self.centres) * n_rows), np.empty(len(self.centres) * n_rows)
-
-    def fill(self, rows, room):
-        X = (as_dense(self.source.block(rows)) - self.low) / self.width
-        shape = (len(self.centres), len(X))
+    def form(rows, room):
+        X = (as_dense(source.block(rows)) - low) / width
+        shape = (len(centres), len(X))
+        room = np.empty((2, shape[0] * shape[1])) if room is None else room
         base, values = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
-        np.matmul(self.centres, X.T, out=base)
+        np.matmul(centres, X.T, out=base)
         base += 1.0
-        return integer_power(base, self.degree, values)
+        return integer_power(base, degree, values).T
+
+    return Features.formed((source.shape[0], len(centres)), form, room=room)
 
 
-class ChebyshevRows:
+def chebyshev_features(source, basis):
     """The features of a `ChebyshevBasis`; those of lower degrees are the first of them."""
 
-    def __init__(self, source, basis):
-        self.source, self.basis = source, basis
-        self.shape = (source.shape[0], len(basis))
+    def form(rows, room):
+        X = as_dense(source.block(rows))
+        return basis.fill(X, basis.room(len(X)) if room is None else room).T
 
-    def room(self, n_rows):
-        return self.basis.room(n_rows)
+    def gram_sum():
+        return MomentGram(basis)
 
-    def fill(self, rows, room):
-        return self.basis.fill(as_dense(self.source.block(rows)), room)
-
-    def gram_sum(self):
-        """Moments where they are faster; None: let the solver multiply the features."""
-        worthwhile = fewer_operations(self.basis.monomials.n_variables, self.basis.degree)
-        return MomentGram(self.basis) if worthwhile else None
+    # Moments where they are faster; else a solver multiplies the features.
+    worthwhile = fewer_operations(basis.monomials.n_variables, basis.degree)
+    return Features.formed(
+        (source.shape[0], len(basis)), form, room=basis.room,
+        gram_sum=gram_sum if worthwhile else None,
+    )  # fmt: skip
 
 
 def integer_power(base, exponent, out):

@@ -8,42 +8,41 @@ with row weights c_i (1 in the paper) and, in the paper, no penalty on u. Split 
   v <- argmin over v of the loss + M beta / 2 (v - A u - w / beta)^2   row by row           (11, 14)
   w <- w + beta (A u - v)                                                                   (12)
 
-from u = 0, v = y, w = 0. A, of m rows and n features, is read in blocks and never held: one pass
-for A^T A and one for each step, in which the new v and w are used for A^T v and A^T w at once. Rows
-of weight 2 count as rows that are there twice, in every iterate.
+from u = 0, v = y, w = 0. With v = prox(zeta) and w = beta (zeta - v) for zeta = A u + w_before /
+beta (Lemma 1), one number per row holds v and w. A, of m rows and n features, is read in blocks and
+never held: one pass for A^T A and one for each step, in which the new v and w are used for A^T v
+and A^T w at once. Rows of weight 2 count as rows that are there twice, in every iterate.
 
 The paper stops at |p_after - p_before|_H^2 < tol for p = (u, v, w), or after a few steps: a
 prescription, not a failure. With alpha = beta = 1 that is close to ridge regression on the labels,
-far from the minimiser. `to_optimum` goes there, over the same rows in blocks, by an interior point
-method (`hinge_optimum`): ADMM's steps would be too many where a minimiser has large scores.
+far from the minimiser: `solve_hinge_interior` goes there, where ADMM's steps would be too many.
 
-Either way the objective is certified by multipliers: with w = -y a those of Proposition 2's linear
-programme, a in [0, 1/M] and A^T (c y a) = 0.
+With C it goes on to a certified optimum: the proximal term shrinks to what keeps the factor stable,
+steps are over-relaxed, and beta follows the sizes of v and w.
 """
 
+import time
 from contextlib import nullcontext
-from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
+import scipy.linalg as la
+from sklearn.utils.validation import check_scalar
 
-from kernlab.features import Features
-from kernlab.runtime import single_blas_thread
-from kernlab.solvers.hinge.columns import HingeProblem, Settings
-from kernlab.solvers.hinge.course import HingeCourse
-from kernlab.solvers.hinge.optimum import minimise_hinge
-from kernlab.solvers.linear.streamed import ArrayRows, gram_matrix
-from kernlab.solvers.losses import signs
-from kernlab.solvers.problems import each_problem
-from kernlab.solvers.result import warn_unless_converged
+from kernlab.runtime import REORDERED_SUMS, njit, single_blas_thread
+from kernlab.solvers.hinge import passes
+from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, GramFactor, Subspace, Sums
+from kernlab.solvers.problems import Call
+from kernlab.solvers.result import SolverResult, warn_unless_converged
 
-DEFAULT_TOL = {"early": 5e-4, "certified": 1e-3, "optimum": 1e-6}
-DEFAULT_MAX_ITER = {"early": 5, "certified": 20_000, "optimum": 300}
-WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS threads than they gain
-
-__all__ = ["HingeProblem", "gram_matrix", "solve_hinge_admm", "solve_hinge_problems"]
+CHANGE_V, CHANGE_W, N_SUMS = (passes.N_SHARED + place for place in range(3))
+EARLY, CERTIFIED = (5e-4, 5), (1e-3, 20_000)  # tol and max_iter without C, and with it
+RELAXATION = 1.6
+STEPS_BETWEEN_CHECKS = 10
+FIRST_REBALANCE, REBALANCE_GROWTH = 20, 1.5
+GAMMA_RANGE = (1e-6, 1e3)
 
 
-@each_problem()
 def solve_hinge_admm(
     F,
     y,
@@ -51,104 +50,77 @@ def solve_hinge_admm(
     C=None,
     loss="hinge",
     intercept="none",
-    alpha=1.0,
-    beta=1.0,
     tol=None,
     max_iter=None,
-    to_optimum=False,
+    alpha=1.0,
+    beta=1.0,
+    subspaces=None,
+    gram=None,
     sample_weight=None,
     start=None,
+    keep_dual=True,
     callback=None,
     random_state=None,
     max_memory=None,
 ):
     """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
 
-    F: features, dense or CSR, or rows to be read in blocks (see `streamedrows`); y: labels -1, 1.
-    Without C it stops as the paper does, at `tol` (5e-4) for the squared H-norm of a step or after
-    `max_iter` (5) steps. With C, ADMM chooses alpha and beta itself and goes on until the duality
-    gap is at most `tol` (1e-3) times the objective (or 20,000 steps). `to_optimum=True` minimises
-    either objective to such a gap (1e-6, or 300 steps) by the interior point method. `intercept`:
-    "penalised" is one more feature of value 1. `start`: weights to begin from instead of v = y.
+    Parameters
+    ----------
+    F : features: dense, CSR, or `Features`, which are read in blocks.
+    y : labels -1 and 1, or one column of them for each of several problems; they share the passes.
+    C : None for the paper's problem, stopped early; a number, or several.
+    loss, intercept : "hinge"; "none", or "penalised": one more feature of value 1.
+    tol : without C, of the squared H-norm of a step (None for 5e-4); with C, of the duality gap
+        relative to the objective (1e-3).
+    max_iter : steps at most; None for 5, the paper's prescription, or 20,000 with C.
+    alpha, beta : of the paper's steps; with C, ADMM chooses its own.
+    subspaces : a list of `Subspace`, all solved in the same passes; results are then a list of
+        what would be returned for each of them alone. None for the one of all features.
+    gram : the (weighted) Gram matrix of all features, if it is known.
+    sample_weight : c_i of each row.
+    start : weights to begin from (for a matrix y, a list of them) instead of v = y.
+    keep_dual : whether results hold dual variables, a number per row.
+    callback : is called with every row of the traces, and "problem" and "coefficients".
+    random_state, max_memory : not used; nothing is random, and nothing but rows' numbers is held.
 
+    Returns
+    -------
+    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
     The KKT residual is |P w| / |w| with P the projection on the features' span: 0 exactly where w
-    proves u optimal. `dual_objective` is a lower bound on the objective: without C, on that of all
-    functions whose root mean square on the rows is at most this solution's.
+    proves u optimal. With C, `dual_objective` is a lower bound on the objective, and a search that
+    falls short hands back the weights of the lowest objective it has measured, its start included.
     """
-    if loss != "hinge":
-        raise ValueError(f"hinge-admm minimises the hinge loss, not {loss!r}")
-    if intercept not in ("none", "penalised"):
-        raise ValueError(f"hinge-admm offers intercept='none' or 'penalised', not {intercept!r}")
-    if isinstance(F, Features):
-        F = F.stored(max_memory)
-    rows = F if hasattr(F, "room") else ArrayRows(F, constant=intercept == "penalised")
-    codes = signs(y, rows.shape[0]).astype(np.int16)
-    result = solve_hinge_problems(
-        rows,
-        codes,
-        [HingeProblem(positive=1)],
-        weights=sample_weight,
-        C=C,
-        alpha=alpha,
-        beta=beta,
-        tol=tol,
-        max_iter=max_iter,
-        to_optimum=to_optimum,
-        start=start,
-        keep_dual=True,
-        callback=callback,
-    )[0]
-    if intercept == "penalised" and not hasattr(F, "room"):
-        w = result.coefficients
-        result = replace(result, coefficients=w[:-1], intercept=float(w[-1]))
-    return result
-
-
-def solve_hinge_problems(
-    rows,
-    codes,
-    problems,
-    *,
-    weights=None,
-    C=None,
-    alpha=1.0,
-    beta=1.0,
-    tol=None,
-    max_iter=None,
-    to_optimum=False,
-    gram=None,
-    start=None,
-    keep_dual=False,
-    callback=None,
-):
-    """Several such problems on the same rows, in the same passes: classes, degrees, or both.
-
-    `codes` holds a small whole number per row, and a `HingeProblem` says which of them is its
-    positive class and which of the stored features it has. `gram`: the (weighted) Gram matrix of
-    all stored features, if it is known. Returned is a list of results, in the order of `problems`.
-    """
-    kind = "optimum" if to_optimum else "early" if C is None else "certified"
-    tol = DEFAULT_TOL[kind] if tol is None else float(tol)
-    max_iter = DEFAULT_MAX_ITER[kind] if max_iter is None else int(max_iter)
-    if max_iter < 1:
-        raise ValueError(f"max_iter must be at least 1, not {max_iter!r}")
-    if not tol >= 0:
-        raise ValueError(f"tol must not be negative, and is {tol!r}")
-    C = None if C is None else _positive("C", C)
-    if C is not None and any(problem.mix is not None for problem in problems):
-        raise ValueError("the penalty of C is on weights of stored features: leave mix out")
-    settings = Settings(_positive("alpha", alpha), _positive("beta", beta), tol, max_iter, C)
-    weights = _checked_weights(weights, rows.shape[0])
-    with single_blas_thread() if rows.shape[1] < WIDE else nullcontext():
-        if to_optimum:
-            shared = {"weights": weights, "C": C, "tol": tol, "max_iter": max_iter, "gram": gram}
-            shared |= {"start": start, "keep_dual": keep_dual, "callback": callback}
-            return [minimise_hinge(rows, codes, problem, **shared) for problem in problems]
-        course = HingeCourse(rows, codes, problems, weights, settings, gram, callback)
-        course.begin(start)
-        course.run()
-        results = course.results(keep_dual)
-    for result in results if C is not None else ():
+    passes.check_problem("hinge-admm", loss, intercept)
+    call = Call(y, C, start)
+    certified = call.costs[0] is not None
+    default_tol, default_steps = CERTIFIED if certified else EARLY
+    tol = default_tol if tol is None else tol
+    max_iter = default_steps if max_iter is None else max_iter
+    check_scalar(tol, "tol", (float, int), min_val=0)
+    check_scalar(max_iter, "max_iter", Integral, min_val=1)
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, not {value!r}")
+    chosen = [Subspace()] if subspaces is None else subspaces
+    if certified and any(subspace.mix is not None for subspace in chosen):
+        raise ValueError("the penalty of C is on weights of the features given: leave mix out")
+    if subspaces is not None and intercept == "penalised":
+        raise ValueError("the intercept is a feature of none of the subspaces: make one of them")
+    features, weights = passes.prepared(F, sample_weight, intercept)
+    columns = [passes.labels_of(column, features.shape[0]) for column in call.columns]
+    problems = [
+        _Problem(column, subspace, features.shape[1], cost, passes.weights_of(begin, intercept))
+        for subspace in chosen
+        for column, begin in zip(columns, call.starts, strict=True)
+        for cost in call.costs
+    ]
+    with single_blas_thread() if features.shape[1] < passes.WIDE else nullcontext():
+        iteration = _Iteration(features, problems, weights, alpha, beta, tol, max_iter, callback)
+        iteration.begin(gram)
+        iteration.run()
+        results = [iteration.result(problem, intercept, keep_dual) for problem in problems]
+    for result in results if certified else ():
         warn_unless_converged(
             result,
             figure="a relative duality gap of",
@@ -156,22 +128,293 @@ def solve_hinge_problems(
             tol=tol,
             advice="Raise max_iter, lower C, or scale the features.",
         )
-    return results
+    families = passes.parts(results, len(call.costs))
+    arranged = [call.arranged(part) for part in passes.parts(families, len(columns))]
+    return arranged[0] if subspaces is None else arranged
 
 
-def _positive(name, value):
-    if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, not {value!r}")
-    return float(value)
+class _Problem:
+    """One problem under way: its weights u, their form c on the features given, and zeta.
+
+    `pulled_v` and `pulled_w` are A^T v and A^T w, and `sums` those of the last pass; `best` is the
+    lowest objective measured with C, and its weights.
+    """
+
+    def __init__(self, y, subspace, n_features, C, start):
+        self.y, self.subspace, self.C = y, subspace, C
+        self.width = n_features if subspace.n_features is None else subspace.n_features
+        self.u = np.zeros(self.width if subspace.mix is None else subspace.mix.shape[1])
+        self.c, self.has_start = np.zeros(self.width), start is not None
+        if self.has_start:
+            self.u = self.c = np.array(start, dtype=np.float64)
+            if self.u.shape != (self.width,) or subspace.mix is not None:
+                raise ValueError(f"start must be {self.width} weights of the features given")
+        self.zeta = y.astype(np.float64)
+        self.beta = self.gamma = self.change_u = 0.0
+        self.pulled_v = self.pulled_w = self.sums = self.measured = self.best = None
+        self.trace, self.is_done = [], False
 
 
-def _checked_weights(weights, n_rows):
-    """An array, empty where all rows count once."""
-    if weights is None:
-        return np.empty(0)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
-    if not np.any(weights > 0):
-        raise ValueError("all sample weights are zero: nothing is left to learn from")
-    return weights
+class _Iteration:
+    """All problems together; those that are done no longer take part in passes."""
+
+    def __init__(self, features, problems, weights, alpha, beta, tol, max_iter, callback):
+        self.features, self.problems, self.weights = features, problems, weights
+        self.alpha, self.tol, self.max_iter, self.callback = alpha, tol, max_iter, callback
+        self.began = time.perf_counter()
+        self.total = float(weights.sum()) if len(weights) else float(features.shape[0])
+        self.certified = problems[0].C is not None
+        for problem in problems:
+            problem.beta = 1.0 / self.total if self.certified else beta
+            problem.gamma = problem.beta * self.total
+        self._factors = {}
+        self.rebalance_at, self.rebalance_gap = FIRST_REBALANCE, float(FIRST_REBALANCE)
+
+    # ------------------------------------------------------------------------- first pass
+    def begin(self, gram):
+        """The Gram matrix, unless it is known, and A^T v and A^T w of the start, in one pass."""
+
+        p = len(self.problems)
+
+        def state():
+            own = passes.gram_sum(self.features) if gram is None else None
+            return Sums(self.features.shape[1], 2 * p, (p, N_SUMS), own)
+
+        def use(sums, rows, block):
+            weights = self.weights[rows] if len(self.weights) else None
+            if sums.gram is not None:
+                sums.gram.add(block, weights)
+            values = np.empty((2 * p, block.shape[1]))
+            for k, problem in enumerate(self.problems):
+                y, zeta = problem.y[rows], problem.zeta[rows]
+                if problem.has_start:
+                    zeta[:] = problem.c @ block[: problem.width]
+                lost = np.maximum(0.0, 1.0 - y * (zeta if problem.has_start else 0.0))
+                sums.rows[k, LOSS] += lost.sum() if weights is None else weights @ lost
+                split(zeta, y, problem.beta, problem.gamma, values[k], values[p + k])
+            if weights is not None:
+                values *= weights
+            sums.pull(block, values)
+
+        total = passes.read(self.features, state, use, passes.GRAM_BYTES, "Gram matrix")
+        self.gram = total.gram.matrix() if gram is None else gram
+        passes.require_finite(self.gram, total.vectors)
+        self.certify = passes.Certifier(self.gram, self.total)
+        self._take(self.problems, total)
+        for problem in self.problems if self.certified else ():
+            objective = problem.C * problem.sums[LOSS] + 0.5 * float(problem.u @ problem.u)
+            problem.best = objective, problem.u
+
+    def _take(self, problems, total):
+        for k, problem in enumerate(problems):
+            problem.pulled_v = total.vectors[: problem.width, k].copy()
+            problem.pulled_w = total.vectors[: problem.width, len(problems) + k].copy()
+            problem.sums = total.rows[k]
+
+    # ----------------------------------------------------------------------------- steps
+    def run(self):
+        for iteration in range(1, self.max_iter + 1):
+            live = [problem for problem in self.problems if not problem.is_done]
+            if not live:
+                break
+            old = [(problem.beta, problem.gamma) for problem in live]
+            if self.certified and iteration == self.rebalance_at:
+                self._rebalance(live)
+            for problem in live:
+                factor, before = self._factor(problem), problem.u
+                right = problem.beta * problem.pulled_v - problem.pulled_w
+                problem.u, problem.c = factor(before, right)
+                problem.change_u = factor.squared_norm(problem.u - before)
+            self._take(live, self._pass(live, old))
+            for problem in live:
+                self._judge(problem, iteration)
+
+    def _pass(self, live, old):
+        """A u, the next v and w row by row, and A^T v and A^T w: one look at every feature."""
+        relaxation = RELAXATION if self.certified else 1.0
+        p = len(live)
+        C = np.zeros((p, self.features.shape[1]))
+        for k, problem in enumerate(live):
+            C[k, : problem.width] = problem.c
+        new = [(problem.beta, problem.gamma) for problem in live]
+
+        def use(sums, rows, block):
+            scores = C @ block if p > 1 else (C[0] @ block)[None]
+            values, weights = np.empty((2 * p, block.shape[1])), self.weights[rows]
+            for k, problem in enumerate(live):
+                advance(
+                    scores[k], problem.zeta[rows], problem.y[rows], weights, old[k], new[k],
+                    relaxation, values[k], values[p + k], sums.rows[k],
+                )  # fmt: skip
+            sums.pull(block, values)
+
+        def state():
+            return Sums(self.features.shape[1], 2 * p, (p, N_SUMS))
+
+        return passes.read(self.features, state, use, passes.PASS_BYTES, "ADMM step")
+
+    def _factor(self, problem):
+        """The system for u of a problem; those with the same features, beta and C share it."""
+
+        def key(of):
+            return of.width, id(of.subspace.mix), of.beta, of.C
+
+        if key(problem) not in self._factors:
+            in_use = {key(other) for other in self.problems}
+            self._factors = {k: factor for k, factor in self._factors.items() if k in in_use}
+            self._factors[key(problem)] = self._new_factor(problem)
+        return self._factors[key(problem)]
+
+    def _new_factor(self, problem):
+        gram, beta = self.gram[: problem.width, : problem.width], problem.beta
+        if self.certified:
+            ridge = 1.0 / (problem.C * self.total)
+            return GramFactor(gram, alpha=beta * passes.rounding(gram), beta=beta, ridge=ridge)
+        if problem.subspace.mix is None:
+            return GramFactor(gram, alpha=self.alpha, beta=beta)
+        return MixedFactor(gram, problem.subspace.mix, alpha=self.alpha, beta=beta)
+
+    def _rebalance(self, live):
+        """Bring gamma = M beta half way, in logarithms, to the ratio of the sizes of w and v."""
+        for problem in live:
+            multipliers = problem.sums[MULTIPLIERS] ** 0.5 * self.total
+            scores = problem.sums[SCORES] ** 0.5
+            if multipliers > 0 and scores > 0:
+                gamma = np.clip((problem.gamma * multipliers / scores) ** 0.5, *GAMMA_RANGE)
+                problem.gamma, problem.beta = float(gamma), float(gamma) / self.total
+        self.rebalance_gap *= REBALANCE_GROWTH
+        self.rebalance_at += int(self.rebalance_gap)
+
+    def _judge(self, problem, iteration):
+        """Record the step, and decide whether the problem is done."""
+        sums = problem.sums
+        change = problem.change_u + problem.beta * sums[CHANGE_V] + sums[CHANGE_W] / problem.beta
+        last = iteration == self.max_iter
+        if self.certified and iteration % STEPS_BETWEEN_CHECKS and not last:
+            return
+        measured = self.certify(problem.c, problem.pulled_w, sums, problem.C)
+        objective, lower = measured.objective, measured.bound()
+        problem.is_done = bool(change < self.tol)
+        if self.certified:
+            problem.best = min(problem.best, (objective, problem.u), key=lambda pair: pair[0])
+            problem.is_done = objective - lower <= self.tol * objective
+        row = {
+            "iteration": iteration,
+            "objective": objective,
+            "residual": measured.residual,
+            "change": float(change),
+            "dual_objective": lower,
+            "beta": problem.beta,
+            "seconds": time.perf_counter() - self.began,
+        }
+        problem.trace.append(row)
+        if self.callback is not None:
+            place = next(k for k, other in enumerate(self.problems) if other is problem)
+            self.callback({"problem": place, "coefficients": problem.u.copy(), **row})
+
+    # ----------------------------------------------------------------------------- results
+    def result(self, problem, intercept, keep_dual):
+        last, message = problem.trace[-1], ""
+        objective, u = last["objective"], problem.u
+        if self.certified and not problem.is_done:
+            objective, u = problem.best
+        elif not problem.is_done:
+            message = f"stopped as set, with |p - p_before|_H^2 = {last['change']:.2e}"
+        w, b = (u[:-1], float(u[-1])) if intercept == "penalised" else (u, 0.0)
+        return SolverResult(
+            coefficients=w,
+            intercept=b,
+            objective=objective,
+            dual_objective=last["dual_objective"] if self.certified else None,
+            kkt_residual=last["residual"],
+            dual_variables=self._dual(problem) if keep_dual else None,
+            n_iter=last["iteration"],
+            converged=problem.is_done,
+            solver="hinge-admm",
+            seconds=last["seconds"],
+            trace=tuple(problem.trace),
+            message=message,
+        )
+
+    def _dual(self, problem):
+        """a_i = -c_i y_i w_i, times C M where there is a C: 0 <= a_i <= c_i / M or C c_i."""
+        v, w = np.empty((2, len(problem.zeta)))
+        split(problem.zeta, problem.y, problem.beta, problem.gamma, v, w)
+        scale = 1.0 if problem.C is None else problem.C * self.total
+        return -scale * problem.y * w * (self.weights if len(self.weights) else 1.0)
+
+
+# ------------------------------------------------------------------------------- single steps
+class MixedFactor:
+    """`GramFactor` where the features A = F S are combinations of given ones with Gram matrix G.
+
+    beta A^T A + alpha I = R^T R from the QR decomposition of [sqrt(beta) L^T S; sqrt(alpha) I] with
+    G = L L^T: A^T A itself, whose condition is the square of A's, is never formed.
+    """
+
+    def __init__(self, gram, mix, *, alpha, beta):
+        self.alpha, self.mix, n = float(alpha), mix, mix.shape[1]
+        try:
+            root = la.cholesky(gram, check_finite=False)
+        except la.LinAlgError:  # features that depend on each other on these rows
+            values, vectors = la.eigh(gram)
+            root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        stacked = np.vstack([np.sqrt(beta) * root @ mix, np.sqrt(alpha) * np.eye(n)])
+        (self._R,) = la.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+        self._R = self._R[:n]
+
+    def __call__(self, u, g):
+        """The next u, and the weights of the features given."""
+        right = self.alpha * u + self.mix.T @ g
+        half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
+        u = la.solve_triangular(self._R, half, check_finite=False)
+        return u, self.mix @ u
+
+    def squared_norm(self, change):
+        return self.alpha * float(change @ change)
+
+
+@njit
+def prox(zeta, y, gamma):
+    """The minimiser over v of max(0, 1 - y v) + gamma / 2 (v - zeta)^2 (eq. 15, a = y)."""
+    margin = y * zeta
+    if margin >= 1.0:
+        return zeta
+    if margin <= 1.0 - 1.0 / gamma:
+        return zeta + y / gamma
+    return y
+
+
+@njit
+def split(zeta, y, beta, gamma, v, w):
+    """v and w that belong to zeta."""
+    for i in range(len(zeta)):
+        v[i] = prox(zeta[i], 1.0 * y[i], gamma)
+        w[i] = beta * (zeta[i] - v[i])
+
+
+@njit(fastmath=REORDERED_SUMS)
+def advance(scores, zeta, labels, weights, old, new, relaxation, v, w, sums):
+    """From the scores A u to the next v and w of a block of rows, times their weights (eq. 14, 12).
+
+    `old` and `new` are (beta, gamma) of zeta as it is and as it becomes. `sums` gathers the loss,
+    the squared changes of v and w, sum_i a_i of the dual, |A u|^2 and |w|^2, all weighted.
+    """
+    weighted = len(weights) > 0
+    for i in range(len(scores)):
+        y = 1.0 * labels[i]
+        weight = weights[i] if weighted else 1.0
+        v_before = prox(zeta[i], y, old[1])
+        w_before = old[0] * (zeta[i] - v_before)
+        relaxed = relaxation * scores[i] + (1.0 - relaxation) * v_before
+        moved = relaxed + w_before / new[0]
+        v_next = prox(moved, y, new[1])
+        w_next = new[0] * (moved - v_next)
+        zeta[i] = moved
+        v[i], w[i] = weight * v_next, weight * w_next
+        sums[LOSS] += weight * max(0.0, 1.0 - y * scores[i])
+        sums[CHANGE_V] += weight * (v_next - v_before) ** 2
+        sums[CHANGE_W] += weight * (w_next - w_before) ** 2
+        sums[DUAL] -= weight * y * w_next
+        sums[SCORES] += weight * scores[i] ** 2
+        sums[MULTIPLIERS] += weight * w_next**2

@@ -10,265 +10,448 @@ Newton's steps on these equations, with the products kept equal and falling (Meh
 and corrector), need the factor of A^T (c theta) A + 1/C for row weights theta: a Gram matrix in one
 pass, and two passes of a product each. Some twenty such steps reach what first-order methods do not
 where the minimiser separates most rows by far.
+
+On rows that lie together in a small part of their box, polynomials of a box nearly depend on each
+other. Their Gram matrix then no longer shows all directions in which the loss may fall, and would
+certify what is none of its minimisers. So combinations of the features that are orthonormal on
+these rows take their place; also where the method stops early otherwise. Every pass takes longer
+with them, so they are not the first choice.
 """
 
 import time
+import warnings
+from contextlib import nullcontext
+from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 import scipy.linalg as la
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_scalar
 
-from kernlab.runtime import for_each_block, row_blocks
-from kernlab.solvers.hinge.certificates import HingeCertifier, hair
-from kernlab.solvers.hinge.interior_rows import PRODUCTS, begin, measure_step, move, predict, weigh
-from kernlab.solvers.hinge.steps import DUAL, MULTIPLIERS, LinearStep
-from kernlab.solvers.linear.streamed import (
-    GRAM_BYTES,
-    PASS_BYTES,
-    SyrkSum,
-    gram_matrix,
-    gram_sum,
-    read,
-)
-from kernlab.solvers.result import SolverResult
+from kernlab.runtime import for_each_block, row_blocks, single_blas_thread
+from kernlab.solvers.hinge import passes
+from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, GramFactor, Subspace, Sums
+from kernlab.solvers.problems import each_problem
+from kernlab.solvers.result import SolverResult, warn_unless_converged
 
+PRODUCTS = passes.N_SHARED  # behind the sums that ADMM takes: sum of c (eta a + xi (1 - a))
+EDGE = 1e-13  # how near a may come to 0 and 1 before 1 - a is all rounding
 NEARLY_ALL = 0.99  # of the way to the nearest bound
 LITTLE = 1e-3  # of the rounding of a Gram matrix: more would keep the dual from its equation
 NOTHING_LEFT = 1e-12  # products this small, relative to the objective, are rounding
-ROWS_PER_MOVE = 2**16
+SHORTEST = 1e-8  # a step that leads nowhere
+ROWS_PER_MOVE = 2**12
+STEPS_AS_GIVEN = 100  # four times what well-conditioned features need
+SHOWN = 1e-13  # times the largest: directions below are what rounding left of features
 CANNOT_HOLD = (
     "these features cannot hold the minimiser in double precision: its scores come out off by "
     "{:.1e} of their size. Take a basis that is better conditioned, or a lower degree"
 )
 
 
-class _Total:
-    """What a thread adds up in a pass over the features."""
+@each_problem(
+    start_from=lambda result, parameters: passes.weights_of(result, parameters.get("intercept"))
+)
+def solve_hinge_interior(
+    F,
+    y,
+    *,
+    C=None,
+    loss="hinge",
+    intercept="none",
+    tol=1e-6,
+    max_iter=300,
+    subspace=None,
+    gram=None,
+    sample_weight=None,
+    start=None,
+    keep_dual=True,
+    callback=None,
+    random_state=None,
+    max_memory=None,
+):
+    """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
 
-    def __init__(self, width, n_vectors, n_sums, gram=None):
-        self.vectors = np.zeros((n_vectors, width))
-        self.sums = np.zeros(n_sums)
-        self.longest = np.full(2, np.inf)
-        self.gram = gram
+    Parameters
+    ----------
+    F, y, C, intercept, gram, sample_weight, start, keep_dual, callback : as `solve_hinge_admm`.
+    tol : of the duality gap relative to the objective; None for 1e-6.
+    max_iter : Newton's steps at most; None for 300.
+    subspace : a `Subspace`; None for that of all features.
+    random_state, max_memory : not used; nothing is random, and six numbers per row are held.
 
-    def pull(self, features, *values):
-        for vector, value in zip(self.vectors, values, strict=True):
-            vector += features @ value
+    Returns
+    -------
+    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
+    The KKT residual is |P w| / |w| for w = -y a with P the projection on the features' span.
+    `dual_objective` is a lower bound on the objective: without C, on that of all functions whose
+    root mean square on the rows is at most this solution's. A search that falls short hands back
+    the weights of the lowest objective it has measured, its start included.
+    """
+    passes.check_problem("hinge-interior", loss, intercept)
+    check_scalar(tol, "tol", (float, int), min_val=0)
+    check_scalar(max_iter, "max_iter", Integral, min_val=1)
+    subspace = Subspace() if subspace is None else subspace
+    if C is not None and subspace.mix is not None:
+        raise ValueError("the penalty of C is on weights of the features given: leave mix out")
+    features, weights = passes.prepared(F, sample_weight, intercept)
+    labels = passes.labels_of(y, features.shape[0])
+    with single_blas_thread() if features.shape[1] < passes.WIDE else nullcontext():
+        if gram is None and start is None and C is None:
+            gram = passes.gram_matrix(features, weights if len(weights) else None)
+        search = _Search(features, labels, subspace, weights, C, gram)
+        if C is None and start is None and nearly_dependent(search.gram):
+            result = _on_orthonormal_features(search, None, tol, max_iter, keep_dual, callback)
+        else:
+            steps = max_iter if C is not None else min(max_iter, STEPS_AS_GIVEN)
+            result = search.run(tol, steps, start, keep_dual, callback)
+            left = max_iter - result.n_iter
+            stuck = result.n_iter > 0 and not (result.converged or result.message)
+            if C is None and stuck and left > 0:
+                result = _on_orthonormal_features(search, result, tol, left, keep_dual, callback)
+    if result.message:
+        warnings.warn(f"hinge-interior: {result.message}.", ConvergenceWarning, stacklevel=3)
+    else:
+        warn_unless_converged(
+            result,
+            figure="a relative duality gap of",
+            reached=max(result.relative_gap, 0.0),
+            tol=tol,
+            advice="Raise max_iter, loosen tol, or take a basis that is better conditioned.",
+        )
+    if intercept == "penalised":
+        u = result.coefficients
+        result = replace(result, coefficients=u[:-1], intercept=float(u[-1]))
+    return result
 
-    @staticmethod
-    def of(parts):
-        total, *others = parts
-        for other in others:
-            total.vectors += other.vectors
-            total.sums += other.sums
-            np.minimum(total.longest, other.longest, out=total.longest)
-            if total.gram is not None:
-                total.gram.merge(other.gram)
-        return total
 
+class _Search:
+    """One problem under way: the numbers of each row, and what passes over the rows bring.
 
-class InteriorCourse:
-    """One problem on its way: the state of each row, and what the passes over them bring."""
+    Each row has its score z, its dual variable a in (0, 1), and its slacks xi, eta > 0 with
+    xi - eta = 1 - y z; at the optimum eta a = 0 and xi (1 - a) = 0.
+    """
 
-    def __init__(self, rows, codes, problem, weights, C, gram):
-        self.rows, self.codes, self.problem, self.weights = rows, codes, problem, weights
-        self.m, n = rows.shape
-        self.width = n if problem.width is None else problem.width
+    def __init__(self, features, labels, subspace, weights, C, gram):
+        self.features, self.labels, self.mix, self.weights = features, labels, subspace.mix, weights
+        self.m, n = features.shape
+        self.width = n if subspace.n_features is None else subspace.n_features
         self.total = float(weights.sum()) if len(weights) else float(self.m)
         self.C, self.ridge = C, 0.0 if C is None else 1.0 / C
         self.gram = None if gram is None else gram[: self.width, : self.width]
         self.u = np.zeros(self.width)
         self.began = time.perf_counter()
 
-    # ---------------------------------------------------------------------------- course
     def run(self, tol, max_iter, start, keep_dual, callback):
+        """Newton's steps until the gap is closed, or until no step leads any further."""
         self._begin(start)
-        trace, settled = [], False
+        trace, best = [], None
         for iteration in range(max_iter + 1):
-            system = self._weigh()
+            system = self._system()
             if iteration == 0:
                 if self.gram is None:  # all rows alike: what was weighted is the Gram matrix itself
                     self.gram = system.gram / self.first_theta
-                ridge = self.ridge / self.total
-                self.certify = HingeCertifier(self.gram, ridge, self.C, self.total)
-            row = self._judge(system, iteration)
+                self.certify = passes.Certifier(self.gram, self.total)
+            measured, products = self._measured(system)
+            objective, lower = measured.objective, measured.bound()
+            row = {
+                "iteration": iteration,
+                "objective": objective,
+                "residual": measured.residual,
+                "change": products,
+                "dual_objective": lower,
+                "seconds": time.perf_counter() - self.began,
+            }
             trace.append(row)
             if callback is not None:
                 callback({"problem": 0, "coefficients": self.u.copy(), **row})
-            settled = bool(row["objective"] - row["dual_objective"] <= tol * row["objective"])
-            done = settled or row["change"] < NOTHING_LEFT * row["objective"]
-            if done or iteration == max_iter or not self._step(system):
+            done = objective - lower <= tol * objective
+            if done or best is None or objective <= best[0].objective:
+                best = measured, self.u
+            nothing = products < NOTHING_LEFT * objective
+            if done or nothing or iteration == max_iter or not self._step(system):
                 break
-        return self._result(trace, settled, tol, keep_dual)
+        (found, self.u), self.measured = best, measured
+        u, lost, objective, size = self.u, 0.0, found.objective, found.size
+        if self.mix is not None:
+            u, lost, objective, size = self.own_weights()
+            trace[-1] = trace[-1] | {"objective": objective}
+        lower = measured.bound(size)
+        return SolverResult(
+            coefficients=u,
+            intercept=0.0,
+            objective=objective,
+            dual_objective=lower,
+            kkt_residual=measured.residual,
+            dual_variables=self._dual() if keep_dual else None,
+            n_iter=trace[-1]["iteration"],
+            converged=bool(objective - lower <= tol * objective) and lost <= tol,
+            solver="hinge-interior",
+            seconds=time.perf_counter() - self.began,
+            trace=tuple(trace),
+            message=CANNOT_HOLD.format(lost) if lost > tol else "",
+        )
 
     def _begin(self, start):
-        self.positive = self.problem.positive
-        y = np.where(self.codes == self.positive, 1.0, -1.0)
         self.z = np.zeros(self.m)
         if start is not None:
             self.u = np.array(start, dtype=np.float64)
-            if self.u.shape != (self.width,) or self.problem.mix is not None:
-                raise ValueError(f"start must be {self.width} weights of stored features")
-            self.score(self.u, self.z)
+            if self.u.shape != (self.width,) or self.mix is not None:
+                raise ValueError(f"start must be {self.width} weights of the features given")
+            self.z = self._scores(self.u)
             if self.gram is None:
                 weights = self.weights if len(self.weights) else None
-                self.gram = gram_matrix(self.rows, weights)[: self.width, : self.width]
-        self.a, self.xi, self.eta = begin(self.z, y)
+                self.gram = passes.gram_matrix(self.features, weights)[: self.width, : self.width]
+        gap = 1.0 - self.labels * self.z
+        self.xi = np.maximum(gap, 0.0) + 5.0  # well inside, and equal for equal margins
+        self.a, self.eta = np.full(self.m, 0.5), self.xi - gap
         self.first_theta = 1.0 / (self.xi[0] / (1.0 - self.a[0]) + self.eta[0] / self.a[0])
         self.first, self.dz = np.empty((2, self.m))
-
-    def _of(self, block):
-        """The rows' codes, weights and states in a block, as the compiled functions take them."""
-        return (
-            self.codes[block], self.positive, self.weights[block], self.z[block], self.a[block],
-            self.xi[block], self.eta[block],
-        )  # fmt: skip
-
-    def _state_of(self, block):
-        codes, positive, _, *state = self._of(block)
-        return codes, positive, *state
 
     def forget_rows(self):
         """Give back the memory of all that is held for each row; no step can be taken any more."""
         self.z = self.a = self.xi = self.eta = self.first = self.dz = None
 
-    def score(self, u, out):
-        """out = A u, in a pass of its own."""
+    def _scores(self, u):
+        """A u, in a pass of its own."""
+        out = np.empty(self.m)
 
-        def use(_, block, features):
-            out[block] = u @ features[: self.width]
+        def use(_, rows, block):
+            out[rows] = u @ block[: self.width]
 
-        read(self.rows, lambda: None, use, PASS_BYTES, "scores")
+        passes.read(self.features, lambda: Sums(0, 0, 0), use, passes.PASS_BYTES, "scores")
+        return out
 
     # ------------------------------------------------------------------- the linear system
-    def _weigh(self):
+    def _of(self, rows):
+        """Labels, z, a, xi and eta of the rows in a block."""
+        return self.labels[rows], self.z[rows], self.a[rows], self.xi[rows], self.eta[rows]
+
+    def _weights_of(self, rows):
+        return self.weights[rows] if len(self.weights) else 1.0
+
+    def _system(self):
         """Gram matrix and right-hand side of the first-order step, and how good the point is."""
 
         def state():
-            whole = self.width == self.rows.shape[1]
-            gram = gram_sum(self.rows) if whole else SyrkSum(self.width)
-            return _Total(self.width, 2, PRODUCTS + 1, gram)
+            whole = self.width == self.features.shape[1]
+            gram = passes.gram_sum(self.features) if whole else passes.GramSum(self.width)
+            return Sums(self.width, 2, PRODUCTS + 1, gram)
 
-        def use(total, block, features):
-            features = features[: self.width]
-            theta, pull, right = np.empty((3, features.shape[1]))
-            weigh(*self._of(block), theta, pull, right, total.sums)
-            total.gram.add(features, theta)
-            total.pull(features, pull, right)
+        def use(total, rows, block):
+            c, (y, z, a, xi, eta) = self._weights_of(rows), self._of(rows)
+            gap, theta = 1.0 - y * z, c / (xi / (1.0 - a) + eta / a)
+            total.gram.add(block[: self.width], theta)
+            # To first order without centring, rho = gap - eta + xi, which is 1 - y z.
+            total.pull(block[: self.width], (c * y * a, theta * y * gap))
+            products = eta * a + xi * (1.0 - a)
+            of_rows = np.maximum(gap, 0.0), a, z * z, a * a, products
+            total.rows += [np.sum(c * values) for values in of_rows]
 
-        total = _Total.of(read(self.rows, state, use, GRAM_BYTES, "Gram matrix"))
+        total = passes.read(self.features, state, use, passes.GRAM_BYTES, "Gram matrix")
         total.gram = total.gram.matrix()
-        if not np.all(np.isfinite(total.gram)):
-            raise ValueError(
-                "the features hold values that are not finite, or are too large: scale the data, "
-                "or take a lower degree"
-            )
+        passes.require_finite(total.gram)
         return total
+
+    def _measured(self, system):
+        sums = system.rows.copy()
+        sums[DUAL] /= self.total  # a of the programme is a / M, and ADMM's w is -y a / M
+        sums[MULTIPLIERS] /= self.total**2
+        pulled = -system.vectors[:, 0] / self.total
+        return self.certify(self.u, pulled, sums, self.C), float(sums[PRODUCTS]) / (2 * self.total)
 
     def _step(self, system):
         """One step of Mehrotra's method; False where rounding is all that is left."""
-        little = LITTLE * hair(system.gram)
-        solve = LinearStep(system.gram, alpha=little, beta=1.0, ridge=self.ridge)
-        zero = np.zeros(self.width)
-        right = system.vectors.sum(axis=0) - self.ridge * self.u
+        little = LITTLE * passes.rounding(system.gram)
+        solve, zero = GramFactor(system.gram, alpha=little, ridge=self.ridge), np.zeros(self.width)
+        right = system.vectors.sum(axis=1) - self.ridge * self.u
         guess = self._predict(solve(zero, right)[0])
         lengths = self._lengths(guess.longest, 1.0)
         ahead = np.array([1.0, lengths[0], lengths[1], lengths[0] * lengths[1]])
-        after = max(float(guess.sums @ ahead), 0.0) / guess.sums[0]
-        centre = after**3 * guess.sums[0] / (2.0 * self.total)
-        change = solve(zero, right + centre * guess.vectors[0] + guess.vectors[1])[0]
+        after = max(float(guess.rows @ ahead), 0.0) / guess.rows[0]
+        centre = after**3 * guess.rows[0] / (2.0 * self.total)
+        change = solve(zero, right + centre * guess.vectors[:, 0] + guess.vectors[:, 1])[0]
         if not np.all(np.isfinite(change)):
             return False
-        lengths = self._lengths(self._measure(change, centre), NEARLY_ALL)
-        if max(lengths) < 1e-8:
+        lengths = self._lengths(self._correct(change, centre), NEARLY_ALL)
+        if max(lengths) < SHORTEST:
             return False
-        for_each_block(
-            lambda block: move(
-                self.dz[block], self.first[block], centre, lengths, *self._state_of(block)
-            ),
-            row_blocks(self.m, ROWS_PER_MOVE),
-        )
+
+        def move(rows):
+            """Along the corrected direction: scores and slacks by one length, a by the other."""
+            da, dxi, deta = self._corrected(rows, centre)
+            self.z[rows] += lengths[0] * self.dz[rows]
+            self.xi[rows] += lengths[0] * dxi
+            self.eta[rows] += lengths[0] * deta
+            self.a[rows] = np.clip(self.a[rows] + lengths[1] * da, EDGE, 1.0 - EDGE)
+
+        for_each_block(move, row_blocks(self.m, ROWS_PER_MOVE))
         self.u = self.u + lengths[0] * change
         return True
 
     def _predict(self, change):
-        def use(total, block, features):
-            features = features[: self.width]
-            self.first[block] = change @ features
-            centring, bending = np.empty((2, features.shape[1]))
-            predict(
-                self.first[block], *self._of(block), centring, bending, total.longest, total.sums
-            )
-            total.pull(features, centring, bending)
+        """The first-order direction: how far it may go, what the products become, and corrections.
 
-        parts = read(self.rows, lambda: _Total(self.width, 2, 4), use, PASS_BYTES, "predictor")
-        return _Total.of(parts)
+        After steps p of the slacks and d of a the products add up to rows . (1, p, d, p d).
+        `vectors` are the parts of the next right-hand side that come with the centre and with the
+        products of changes.
+        """
 
-    def _measure(self, change, centre):
-        def use(total, block, features):
-            self.dz[block] = change @ features[: self.width]
-            measure_step(
-                self.dz[block], self.first[block], centre, *self._state_of(block), total.longest
-            )
+        def use(total, rows, block):
+            self.first[rows] = change @ block[: self.width]
+            c, (y, z, a, xi, eta) = self._weights_of(rows), self._of(rows)
+            da, dxi, deta = direction(self.first[rows], y, z, a, xi, eta)
+            shorten(total.longest, a, da, xi, dxi, eta, deta)
+            scale = c * y / (xi / (1.0 - a) + eta / a)
+            centring = scale * (1.0 / a - 1.0 / (1.0 - a))
+            bending = -scale * da * (deta / a + dxi / (1.0 - a))
+            total.pull(block[: self.width], (centring, bending))
+            products = eta * a + xi * (1.0 - a), deta * a + dxi * (1.0 - a)
+            products += da * (eta - xi), da * (deta - dxi)
+            total.rows += [np.sum(c * values) for values in products]
 
-        parts = read(self.rows, lambda: _Total(self.width, 0, 0), use, PASS_BYTES, "corrector")
-        return _Total.of(parts).longest
+        def state():
+            return Sums(self.width, 2, 4)
+
+        return passes.read(self.features, state, use, passes.PASS_BYTES, "predictor")
+
+    def _correct(self, change, centre):
+        """How far the corrected direction may go."""
+
+        def use(total, rows, block):
+            self.dz[rows] = change @ block[: self.width]
+            da, dxi, deta = self._corrected(rows, centre)
+            shorten(total.longest, self.a[rows], da, self.xi[rows], dxi, self.eta[rows], deta)
+
+        def state():
+            return Sums(self.width, 0, 0)
+
+        return passes.read(self.features, state, use, passes.PASS_BYTES, "corrector").longest
+
+    def _corrected(self, rows, centre):
+        """Changes along the corrected direction of the rows in a block."""
+        da, dxi, deta = direction(self.first[rows], *self._of(rows))
+        return direction(self.dz[rows], *self._of(rows), centre, da * deta, da * dxi)
 
     def _lengths(self, longest, share):
         """Steps of u and of a: their own without C, one for both with it."""
         longest = longest if self.C is None else np.full(2, longest.min())
         return np.minimum(1.0, share * longest)
 
-    # --------------------------------------------------------------------------- judgement
-    def _judge(self, system, iteration):
-        sums = system.sums.copy()
-        sums[DUAL] /= self.total  # ADMM's w is -y a / M
-        sums[MULTIPLIERS] /= self.total**2
-        residual, objective, lower = self.certify(self.u, -system.vectors[0] / self.total, sums)
-        return {
-            "iteration": iteration,
-            "objective": objective,
-            "residual": residual,
-            "change": float(sums[PRODUCTS]) / (2.0 * self.total),
-            "dual_objective": lower,
-            "seconds": time.perf_counter() - self.began,
-        }
-
-    def _result(self, trace, settled, tol, keep_dual):
-        u, lost = self.mixed_weights()
-        message = CANNOT_HOLD.format(lost) if lost > tol else ""
-        dual = None
-        if keep_dual:
-            scale = 1.0 / self.total if self.C is None else self.C
-            dual = scale * self.a * (self.weights if len(self.weights) else 1.0)
-        return SolverResult(
-            coefficients=u,
-            intercept=0.0,
-            objective=trace[-1]["objective"],
-            dual_objective=trace[-1]["dual_objective"],
-            kkt_residual=trace[-1]["residual"],
-            dual_variables=dual,
-            n_iter=trace[-1]["iteration"],
-            converged=settled and not message,
-            solver="hinge-admm",
-            seconds=trace[-1]["seconds"],
-            trace=tuple(trace),
-            message=message,
-        )
+    # ----------------------------------------------------------------------------- results
+    def _dual(self):
+        scale = 1.0 / self.total if self.C is None else self.C
+        return scale * self.a * (self.weights if len(self.weights) else 1.0)
 
     def own_weights(self):
-        """The weights of the problem's own features: those stored, or combinations of them."""
-        if self.problem.mix is None:
-            return self.u
-        return la.lstsq(self.problem.mix, self.u, lapack_driver="gelsy")[0]
+        """Weights of the problem's own features for `u`, how far their scores are off, relatively,
+        and the objective and the size that they have on the rows.
 
-    def mixed_weights(self):
-        """The same, and how far their scores are off, relatively.
-
-        Near-dependent features need huge weights of both signs, which rounding does not forgive.
+        Near-dependent combinations need huge weights of both signs, which rounding does not
+        forgive.
         """
-        u = self.own_weights()
-        if self.problem.mix is None:
-            return u, 0.0
-        error = self.problem.mix @ u - self.u
-        size = max(float(self.u @ self.gram @ self.u), np.finfo(float).tiny)
-        return u, float(np.sqrt(max(0.0, error @ self.gram @ error) / size))
+        u, wanted = self.u, self._scores(self.u)
+        scores = wanted
+        if self.mix is not None:
+            u = la.lstsq(self.mix, self.u, lapack_driver="gelsy")[0]
+            scores = self._scores(self.mix @ u)
+        lost = float(np.linalg.norm(scores - wanted)) / max(float(np.linalg.norm(wanted)), TINY)
+        weights = self.weights if len(self.weights) else np.ones(self.m)
+        objective = weights @ np.maximum(0.0, 1.0 - self.labels * scores) / self.total
+        if objective > 1.0:  # worse than none at all
+            return np.zeros_like(u), lost, 1.0, 0.0
+        return u, lost, float(objective), float(np.sqrt(weights @ scores**2))
+
+
+# --------------------------------------------------------------------------- orthonormal features
+def nearly_dependent(gram):
+    """Whether features depend on each other so nearly that their Gram matrix cannot tell how."""
+    length = np.sqrt(np.maximum(np.diag(gram), TINY))
+    if not np.all(np.isfinite(gram)):
+        return False  # for the search to refuse
+    values = la.eigvalsh(gram / np.outer(length, length))
+    return bool(values[0] < 10 * len(gram) * np.finfo(float).eps * values[-1])
+
+
+def orthonormal_mix(features, weights, gram):
+    """S with (A S)^T W A S = I for the first features A of those given, as many as `gram` has.
+
+    What has a condition number of 1e13 in its own coordinates is solved by factors of matrices that
+    have its square. Orthonormal on the data, the same features lose nothing. One Gram matrix shows
+    directions down to 1e-8 of the largest; a second one, of features that the first has evened out,
+    shows those below. Directions that rounding has swallowed are left out: S may have fewer columns
+    than rows.
+    """
+    values, vectors = la.eigh(gram)
+    even = np.maximum(values, len(gram) * np.finfo(float).eps * values[-1])
+    mix = vectors / np.sqrt(even)
+    # A direction now is long unless it was too short to be seen among the others.
+    values, vectors = la.eigh(passes.gram_matrix(passes.combined(features, mix), weights))
+    smallest = SHOWN**2 / (even[0] / even[-1]) * values[-1]
+    seen = values > max(smallest, len(gram) * np.finfo(float).eps * values[-1])
+    return mix @ (vectors[:, seen] / np.sqrt(values[seen]))
+
+
+def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback):
+    """What orthonormal combinations of the features lead to, if it is better than `before`."""
+    search.forget_rows()
+    weights = search.weights if len(search.weights) else None
+    mix = orthonormal_mix(search.features, weights, search.gram / search.total)
+
+    def told(row):
+        callback({**row, "coefficients": mix @ row["coefficients"]})
+
+    again = _Search(
+        passes.combined(search.features, mix), search.labels, Subspace(), search.weights, None, None
+    )
+    after = again.run(tol, max_iter, None, keep_dual, None if callback is None else told)
+    again.forget_rows()
+    search.u = mix @ after.coefficients
+    u, lost, objective, size = search.own_weights()
+    if before is not None and objective >= before.objective:
+        return before
+    trace = [dict(row) for row in after.trace]
+    trace[-1]["objective"] = objective
+    earlier, steps, seconds = (), 0, 0.0
+    if before is not None:
+        earlier, steps, seconds = before.trace, before.n_iter, before.seconds
+        for row in trace:
+            row["iteration"] += steps
+    lower = again.measured.bound(size)
+    return replace(
+        after,
+        coefficients=u,
+        objective=objective,
+        dual_objective=lower,
+        converged=bool(objective - lower <= tol * objective) and lost <= tol,
+        n_iter=steps + after.n_iter,
+        seconds=seconds + after.seconds,
+        trace=earlier + tuple(trace),
+        message=CANNOT_HOLD.format(lost) if lost > tol else "",
+    )
+
+
+# ----------------------------------------------------------------------------------- row by row
+def direction(dz, y, z, a, xi, eta, centre=0.0, bend_a=0.0, bend_xi=0.0):
+    """Changes of a, xi and eta for a change of the score.
+
+    `centre` is what the products eta a and xi (1 - a) should become; `bend_a` and `bend_xi` are the
+    products of changes that a first-order step leaves out.
+    """
+    left, right = centre - eta * a - bend_a, centre - xi * (1.0 - a) + bend_xi
+    theta = 1.0 / (xi / (1.0 - a) + eta / a)
+    gap = 1.0 - y * z - xi + eta
+    da = theta * (gap - y * dz + left / a - right / (1.0 - a))
+    return da, (right + xi * da) / (1.0 - a), (left - eta * da) / a
+
+
+def shorten(longest, a, da, xi, dxi, eta, deta):
+    """Shorten the longest steps (of the slacks, of a) so that all rows stay inside."""
+
+    def room(values, changes):
+        falling = changes < 0.0
+        return (values[falling] / -changes[falling]).min(initial=np.inf)
+
+    longest[0] = min(longest[0], room(xi, dxi), room(eta, deta))
+    longest[1] = min(longest[1], room(a, da), room(1.0 - a, -da))

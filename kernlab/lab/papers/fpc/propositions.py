@@ -11,7 +11,7 @@ from kernlab.datasets import generators
 from kernlab.lab.engine.base import Point, Study
 from kernlab.lab.papers.common.equivalence import below
 from kernlab.lab.papers.fpc.toy import features_of
-from kernlab.solvers import solve_hinge_admm
+from kernlab.solvers import solve_hinge_admm, solve_hinge_interior
 
 PRIME = 2**31 - 1
 
@@ -134,7 +134,7 @@ def _measure_dual(point, seed):
     F, _ = features_of(X, point["degree"], basis="chebyshev")
     powers, _ = features_of(X, point["degree"])
     early = solve_hinge_admm(powers, y)
-    optimum = solve_hinge_admm(F, y, to_optimum=True, tol=1e-4, max_iter=50_000)
+    optimum = solve_hinge_interior(F, y, tol=1e-4, max_iter=50_000)
     dual = optimum.dual_variables
     return {
         "n_train": len(y),

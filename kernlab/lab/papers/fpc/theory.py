@@ -9,7 +9,7 @@ from kernlab.datasets import generators
 from kernlab.lab.engine.base import Point, Study
 from kernlab.lab.papers.fpc.propositions import primal_value
 from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, features_of, fit, toy
-from kernlab.solvers import solve_hinge_admm
+from kernlab.solvers import solve_hinge_interior
 
 # -------------------------------------------------------------------- Theorems 1 and 2
 COURSES = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
@@ -30,7 +30,7 @@ def _measure_course(point, seed):
         growth = trace["change"].pct_change().iloc[1:].max()
     else:
         F, _ = features_of(X, 9, basis="chebyshev")
-        trace = solve_hinge_admm(F, y, to_optimum=True, tol=1e-4).trace_table()
+        trace = solve_hinge_interior(F, y, tol=1e-4).trace_table()
         growth = np.nan
     value = primal_value(features_of(X, 9, basis="chebyshev")[0], y)
     kept = np.unique(np.geomspace(1, len(trace), 60).round().astype(int)) - 1

@@ -7,11 +7,12 @@ own first step) and the minimiser of the hinge loss that it approximates.
 import numpy as np
 
 from kernlab.approximations import PolynomialMap
-from kernlab.approximations.polynomial.rows import ChebyshevRows
+from kernlab.approximations.polynomial.rows import chebyshev_features
 from kernlab.datasets import generators
 from kernlab.estimators import FPC
 from kernlab.rows import as_rows
-from kernlab.solvers.hinge.admm import HingeProblem, solve_hinge_problems
+from kernlab.solvers import solve_hinge_admm
+from kernlab.solvers.hinge.passes import Subspace
 
 DEGREE = 9  # of Simulations 1 to 3 and 6, with 55 centres
 MACHINES = {
@@ -61,9 +62,9 @@ def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
     Returned are its result and the map.
     """
     fitted = PolynomialMap(degree, **(map_settings or {})).fit(X)
-    rows = ChebyshevRows(as_rows(X), fitted.chebyshev_)
-    problem = HingeProblem(positive=1, mix=fitted.change_of_basis_)
-    return solve_hinge_problems(rows, y.astype(np.int16), [problem], **settings)[0], fitted
+    features = chebyshev_features(as_rows(X), fitted.chebyshev_)
+    space = Subspace(mix=fitted.change_of_basis_)
+    return solve_hinge_admm(features, y, subspaces=[space], **settings)[0], fitted
 
 
 def features_of(X, degree, basis="power"):

@@ -1,0 +1,288 @@
+"""What ADMM and the interior point method for the hinge loss share: passes, factors, certificates.
+
+Both read the features A, of m rows, a block at a time and hold a few numbers per row; a pass takes
+sums over the rows (`LOSS` and the others below) and products A^T times vectors of such numbers.
+
+The dual of the mean hinge loss is Proposition 2's linear programme: maximise sum_i a_i over
+0 <= a_i <= c_i / M with A^T (y a) = 0. Either method has multipliers a within the bounds; they sum
+to more than the optimum only as far as they violate the equation, which is measured here.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from tqdm.auto import tqdm
+
+from kernlab.features import Features, as_features
+from kernlab.runtime import bar_options, for_each_block, row_blocks, thread_count
+from kernlab.solvers.losses import row_costs, signs
+from kernlab.solvers.result import SolverResult
+
+PASS_BYTES = 2**21  # a block of features in a pass: half a second-level cache is not too much
+GRAM_BYTES = 2**23  # larger: matrix products like long rows
+VALUES_WORTH_A_BAR = 2**29
+VALUES_PER_THREAD = 2**17  # below this, starting a thread costs more than it brings
+LOSS, DUAL, SCORES, MULTIPLIERS = range(4)  # sums over rows; those of one method alone follow
+N_SHARED = 4
+WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS threads than they gain
+TINY = np.finfo(float).tiny
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Features of a problem: the first `n_features` of those given (None: all), or their
+    combinations A = F mix."""
+
+    n_features: int | None = None
+    mix: np.ndarray | None = None
+
+
+# ------------------------------------------------------------------------------------ passes
+def read(features, state, use, block_bytes, what):
+    """Call use(state, rows, block) for every block of features, on all threads.
+
+    A block has one row per feature, in double precision. Every thread reads a stretch of the rows
+    with a `state()` of its own; returned is the first, merged with the others. A bar named `what`
+    appears when it takes more than two seconds and somebody is watching.
+    """
+    m, n = features.shape
+    step = int(np.clip(block_bytes // (8 * max(1, n)), 32, 4096))
+    threads = max(1, min(thread_count(), m * n // VALUES_PER_THREAD))
+    options = bar_options(wanted=m * n >= VALUES_WORTH_A_BAR)
+    with tqdm(total=m, desc=what, unit=" rows", unit_scale=True, **options) as bar:
+
+        def work(stretch):
+            mine, room = state(), features.room(min(step, m))
+            for start in range(stretch.start, stretch.stop, step):
+                rows = slice(start, min(start + step, stretch.stop))
+                block = features.block(rows, room)
+                block = block.toarray() if sp.issparse(block) else block
+                use(mine, rows, block.astype(np.float64, copy=False).T)
+                bar.update(rows.stop - rows.start)
+            return mine
+
+        total, *others = for_each_block(work, row_blocks(m, -(-m // threads)))
+    for other in others:
+        total.merge(other)
+    return total
+
+
+class Sums:
+    """What a thread adds up in a pass: A^T times vectors, sums over rows, a Gram matrix.
+
+    `longest` are the longest steps that keep all rows inside their bounds.
+    """
+
+    def __init__(self, n_features, n_vectors, sums, gram=None):
+        self.vectors, self.rows = np.zeros((n_features, n_vectors)), np.zeros(sums)
+        self.longest, self.gram = np.full(2, np.inf), gram
+
+    def pull(self, block, values):
+        """Add the features of a block times each row of values."""
+        if len(values) <= 2:  # a matrix times a vector is faster than one times a thin matrix
+            for total, vector in zip(self.vectors.T, values, strict=True):
+                total += block @ vector
+        else:
+            self.vectors += block @ values.T
+
+    def merge(self, other):
+        self.vectors += other.vectors
+        self.rows += other.rows
+        np.minimum(self.longest, other.longest, out=self.longest)
+        if self.gram is not None:
+            self.gram.merge(other.gram)
+
+
+class GramSum:
+    """Adds up A^T W A from blocks of features, by BLAS in place."""
+
+    def __init__(self, n_features):
+        self._sum = np.zeros((n_features, n_features), order="F")
+
+    def add(self, block, weights):
+        """Take in a block of features; `weights`: one for each of its rows, or None."""
+        if weights is not None:
+            block = block * np.sqrt(weights)
+        rows = block.T  # BLAS wants columns side by side
+        order = {"a": rows, "trans": 1} if rows.flags.f_contiguous else {"a": block, "trans": 0}
+        self._sum = la.blas.dsyrk(1.0, beta=1.0, c=self._sum, lower=1, overwrite_c=1, **order)
+
+    def merge(self, other):
+        self._sum += other._sum
+
+    def matrix(self):
+        return np.tril(self._sum) + np.tril(self._sum, -1).T
+
+
+def gram_sum(features):
+    """What adds up the Gram matrix of these features: their own way, if they have one."""
+    own = None if features.gram_sum is None else features.gram_sum()
+    return GramSum(features.shape[1]) if own is None else own
+
+
+def gram_matrix(features, weights=None):
+    """The Gram matrix of all features, rows weighted, in one pass."""
+
+    def use(total, rows, block):
+        total.add(block, None if weights is None else weights[rows])
+
+    total = read(features, lambda: gram_sum(features), use, GRAM_BYTES, "Gram matrix")
+    return total.matrix()
+
+
+def combined(features, mix):
+    """The features F[:, :r] mix of given features F, formed in blocks."""
+    mix = np.ascontiguousarray(mix, dtype=np.float64)
+
+    def form(rows, room):
+        return features.block(rows, room)[:, : len(mix)] @ mix
+
+    return Features.formed((features.shape[0], mix.shape[1]), form, room=features.room)
+
+
+def prepared(F, sample_weight, intercept):
+    """Features to be read in blocks, with the intercept's last, and weights (none: all one)."""
+    features = given = as_features(F)
+    m, n = given.shape
+    if intercept == "penalised":
+
+        def form(rows, room):
+            block = given.block(rows, room)
+            block = block.toarray() if sp.issparse(block) else block
+            return np.column_stack([block, np.ones(len(block))])
+
+        features = Features.formed((m, n + 1), form, room=given.room)
+    if sample_weight is None:
+        return features, np.empty(0)
+    weights = row_costs(1.0, m, sample_weight)
+    if not np.any(weights > 0):
+        raise ValueError("all sample weights are zero: nothing is left to learn from")
+    return features, weights
+
+
+def weights_of(start, intercept):
+    """The weights to begin from: an array, or those of a result."""
+    if not isinstance(start, SolverResult):
+        return start
+    w = start.coefficients
+    return np.append(w, start.intercept) if intercept == "penalised" else w
+
+
+def parts(sequence, size):
+    """A list cut into lists of this size."""
+    return [sequence[i : i + size] for i in range(0, len(sequence), size)]
+
+
+def labels_of(y, n_rows):
+    """Labels -1 and 1 in a byte each; anything else is refused."""
+    y = np.asarray(y)
+    with np.errstate(invalid="ignore"):
+        small = y.astype(np.int8, copy=False)
+    if y.shape != (n_rows,) or np.any(small != y) or np.any(np.abs(small) != 1):
+        signs(y, n_rows)  # which says what is wrong
+    return small
+
+
+def check_problem(solver, loss, intercept):
+    if loss != "hinge":
+        raise ValueError(f"{solver} minimises the hinge loss, not {loss!r}")
+    if intercept not in ("none", "penalised"):
+        raise ValueError(f"{solver} offers intercept='none' or 'penalised', not {intercept!r}")
+
+
+def require_finite(*arrays):
+    if not all(np.all(np.isfinite(array)) for array in arrays):
+        raise ValueError(
+            "the features hold values that are not finite, or are too large: scale the data, or "
+            "take a lower degree"
+        )
+
+
+# ----------------------------------------------------------------------------- linear systems
+class GramFactor:
+    """(beta G + ridge I + diag(alpha)) u = diag(alpha) u_before + g, by one Cholesky factor.
+
+    G is the Gram matrix; where rounding left it indefinite, its eigenvalues below zero are taken
+    as zero.
+    """
+
+    def __init__(self, gram, *, alpha, beta=1.0, ridge=0.0):
+        self.alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(gram))
+        try:
+            self._factor = self._factorised(beta * gram, ridge)
+        except la.LinAlgError:
+            values, vectors = la.eigh(gram)
+            floor = len(gram) * np.finfo(float).eps * max(values[-1], TINY)
+            repaired = (vectors * np.maximum(values, floor)) @ vectors.T
+            self._factor = self._factorised(beta * repaired, ridge)
+
+    def _factorised(self, matrix, ridge):
+        matrix[np.diag_indices_from(matrix)] += self.alpha + ridge
+        return la.cho_factor(matrix, lower=True, check_finite=False)
+
+    def __call__(self, u, g):
+        """The next u, and the weights of the features given, which are the same here."""
+        u = la.cho_solve(self._factor, self.alpha * u + g, check_finite=False)
+        return u, u
+
+    def squared_norm(self, change):
+        """|change|^2_alpha"""
+        return float(self.alpha @ change**2)
+
+
+def rounding(gram):
+    """What each diagonal entry may gain unnoticed: the rounding of the Gram matrix."""
+    diagonal = np.diag(gram)
+    floor = max(float(diagonal.max(initial=0.0)), TINY) * 1e-12
+    return 10 * len(gram) * np.finfo(float).eps * np.maximum(diagonal, floor)
+
+
+# ------------------------------------------------------------------------------- certificates
+@dataclass(frozen=True)
+class Measured:
+    """Of an iterate: objective, KKT residual, and what bounds the optimum from below.
+
+    Any function f of the span has a loss of at least `dual` - `reach` |f|, with |f| the root of the
+    sum of its squared scores; `size` is that of the iterate. With a penalty `reach` is zero.
+    """
+
+    objective: float
+    residual: float
+    dual: float
+    reach: float
+    size: float
+
+    def bound(self, size=None):
+        """A lower bound on the objective of all functions of at most this size."""
+        return max(self.dual - self.reach * (self.size if size is None else size), 0.0)
+
+
+class Certifier:
+    """Measures iterates for problems on the first features, with row weights that sum to `total`.
+
+    The KKT residual is |P w| / |w| for w = -y a, P the projection on the span of the features:
+    |P w|^2 = A^T w . G^-1 A^T w, 0 exactly where w proves u optimal.
+    """
+
+    def __init__(self, gram, total):
+        self._gram, self._total, self._factors = gram, total, {}
+
+    def __call__(self, u, pulled, sums, C=None):
+        """From weights, A^T w, and the sums of a pass in which a sums to less than 1."""
+        n = len(pulled)
+        if n not in self._factors:
+            gram = self._gram[:n, :n]
+            self._factors[n] = GramFactor(gram, alpha=rounding(gram))
+        squared = float(pulled @ self._factors[n](np.zeros(n), pulled)[0])
+        seen, length = np.sqrt(max(0.0, squared)), np.sqrt(float(sums[MULTIPLIERS]))
+        residual = float(min(1.0, seen / length)) if length > 0 else 0.0
+        objective, dual = float(sums[LOSS]) / self._total, float(sums[DUAL])
+        size = float(np.sqrt(sums[SCORES]))
+        if C is None:
+            return Measured(objective, residual, dual, float(seen), size)
+        scale = C * self._total
+        objective += 0.5 / scale * float(u @ u)
+        dual -= 0.5 * scale * float(pulled @ pulled)
+        return Measured(scale * objective, residual, scale * dual, 0.0, size)

@@ -1,0 +1,291 @@
+"""The hinge's minimiser, whatever the features: against a linear programme, and LIBLINEAR's."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+
+from kernlab.approximations import PolynomialMap
+from kernlab.features import Features
+from kernlab.solvers import solve_dcd, solve_hinge_interior
+from kernlab.solvers.hinge.interior import direction, nearly_dependent, orthonormal_mix
+from kernlab.solvers.hinge.passes import Subspace, combined, gram_matrix
+
+M = 400
+WEIGHTS = np.random.default_rng(6).integers(0, 4, M).astype(float)
+
+
+def plain(degree=3):
+    """Features whose optimum is neither trivial nor perfect."""
+    rng = np.random.default_rng(0)
+    X = rng.random((M, 2))
+    y = np.where(X[:, 1] > 0.5 + 0.3 * np.sin(6 * X[:, 0]), 1.0, -1.0)
+    y[rng.random(M) < 0.15] *= -1
+    powers = [(i, j) for i in range(degree + 1) for j in range(degree + 1 - i)]
+    return np.column_stack([X[:, 0] ** i * X[:, 1] ** j for i, j in powers]), y
+
+
+def huddled(spread, degree):
+    """Features of rows along a line in a corner of their box, which a tenth of them stretch.
+
+    Those are of both classes at each place, so that no function of huge scores gains from them.
+    """
+    rng = np.random.default_rng(0)
+    t, off = rng.random(M), rng.standard_normal(M)
+    X = 0.02 * np.column_stack([t, t + spread * off])
+    y = np.where(np.sin(9 * t) + 0.5 * off > 0.3, 1.0, -1.0)
+    y[rng.random(M) < 0.2] *= -1
+    X[:40] = np.tile([[1, 1], [0, 1], [1, 0], [0, 0]], (10, 1))
+    y[:12], y[12:40] = 1.0, -1.0
+    return PolynomialMap(degree, basis="chebyshev").fit(X).transform(X), y
+
+
+def linear_programme(F, y, weights=None):
+    """The least mean hinge loss, in coordinates that no solver minds."""
+    m = len(F)
+    c = np.ones(m) if weights is None else weights
+    Q = scipy.linalg.orth(F, rcond=1e-14) * np.sqrt(m)
+    n = Q.shape[1]
+    found = linprog(
+        np.concatenate([np.zeros(n), c / c.sum()]),
+        A_ub=np.hstack([-y[:, None] * Q, -np.eye(m)]),
+        b_ub=-np.ones(m),
+        bounds=[(None, None)] * n + [(0, None)] * m,
+    )
+    assert found.status == 0
+    return found.fun
+
+
+def loss(F, y, u, weights=None):
+    return np.average(np.maximum(0.0, 1.0 - y * (F @ u)), weights=weights)
+
+
+# --------------------------------------------------------------------------- the optimum
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
+def test_it_reaches_the_linear_programme_and_its_dual(weights):
+    """Proposition 2: 0 <= a <= c / M, A^T (y a) = 0, and sum a is the optimum."""
+    F, y = plain()
+    best = linear_programme(F, y, weights)
+    result = solve_hinge_interior(F, y, sample_weight=weights)
+    assert 0.1 < best < 0.9
+    assert result.converged
+    assert result.solver == "hinge-interior"
+    assert loss(F, y, result.coefficients, weights) == pytest.approx(result.objective, rel=1e-9)
+    assert best - 1e-9 <= result.objective <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= result.dual_objective <= best + 1e-9
+    assert result.kkt_residual < 1e-6
+    assert result.n_iter < 40
+    a, top = result.dual_variables, 1 / M if weights is None else WEIGHTS / WEIGHTS.sum()
+    assert np.all((a >= -1e-12) & (a <= top + 1e-12))
+    assert np.linalg.norm(F.T @ (y * a)) < 1e-8
+    assert a.sum() == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("intercept", ["none", "penalised"])
+def test_with_C_it_is_the_support_vector_machine(C, intercept):
+    F, y = plain()
+    ours = solve_hinge_interior(F, y, C=C, intercept=intercept)
+    other = solve_dcd(F, y, C=C, intercept=intercept, tol=1e-6, max_iter=200_000)
+    u, b = ours.coefficients, ours.intercept
+    value = 0.5 * (u @ u + b * b) + C * np.maximum(0, 1 - y * (F @ u + b)).sum()
+    assert ours.objective == pytest.approx(value, rel=1e-9)
+    assert ours.converged
+    assert other.dual_objective * (1 - 1e-6) <= ours.objective <= other.objective * (1 + 1e-6)
+    assert ours.dual_objective <= other.objective
+    a = ours.dual_variables
+    assert a.sum() - 0.5 * np.sum((F.T @ (a * y)) ** 2) - 0.5 * (a @ y) ** 2 * (
+        intercept == "penalised"
+    ) == pytest.approx(ours.dual_objective, rel=1e-6)
+
+
+def test_the_bound_holds_at_every_step():
+    """No function as large as the iterate, the shrunk optimum say, is better than its bound."""
+    F, y = plain()
+    best, bounds = linear_programme(F, y), []
+    size = np.linalg.norm(F @ solve_hinge_interior(F, y).coefficients)
+
+    def check(row):
+        share = min(1.0, np.linalg.norm(F @ row["coefficients"]) / size)
+        assert row["dual_objective"] <= share * best + (1 - share) + 1e-9
+        bounds.append(row["dual_objective"])
+
+    solve_hinge_interior(F, y, callback=check)
+    assert len(bounds) > 5
+    assert bounds[-1] > 0.99 * best
+
+
+@pytest.mark.parametrize("case", ["separable", "dependent", "single", "pair", "wide"])
+def test_problems_at_the_edge(case):
+    F, y = plain()
+    if case == "separable":
+        y = np.where(F[:, 1] > 0.5, 1.0, -1.0)
+    elif case == "dependent":
+        F = np.column_stack([F, F[:, :4], np.zeros(M)])
+    else:
+        shape = {"single": (1, 1), "pair": (2, 1), "wide": (3, 7)}[case]
+        F, y = np.ones(shape), np.where(np.arange(shape[0]) % 2 == 0, 1.0, -1.0)
+    result = solve_hinge_interior(F, y)
+    assert result.converged
+    assert result.objective == pytest.approx(linear_programme(F, y), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spread", "degree", "condition"), [(0.1, 5, 5e11), (0.01, 4, 1e11), (0.001, 3, 7e8)]
+)
+def test_features_that_nearly_depend_reach_the_programme_with_a_certificate(
+    spread, degree, condition
+):
+    F, y = huddled(spread, degree)
+    assert np.linalg.cond(F) > 0.9 * condition
+    seen = []
+    result = solve_hinge_interior(F, y, tol=1e-4, callback=seen.append)
+    best = linear_programme(F, y)
+    assert result.converged
+    assert result.n_iter < 60
+    assert best * (1 - 1e-6) <= result.objective <= best * (1 + 1e-3)
+    assert result.dual_objective <= best * (1 + 1e-6)
+    assert loss(F, y, result.coefficients) == pytest.approx(result.objective, rel=1e-9)
+    assert loss(F, y, seen[-1]["coefficients"]) == pytest.approx(result.objective, rel=1e-4)
+    assert [row["iteration"] for row in result.trace] == list(range(len(result.trace)))
+
+
+def test_weights_and_blocks_are_heeded_there(monkeypatch):
+    F, y = huddled(0.01, 4)
+    twice = np.where(np.arange(M) % 3 == 0, 2.0, 1.0)
+    repeated = np.repeat(np.arange(M), twice.astype(int))
+    weighted = solve_hinge_interior(F, y, sample_weight=twice)
+    monkeypatch.setattr("kernlab.solvers.hinge.passes.GRAM_BYTES", 1)
+    monkeypatch.setattr("kernlab.solvers.hinge.passes.VALUES_PER_THREAD", 100)
+    monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")
+    whole = solve_hinge_interior(F[repeated], y[repeated])
+    assert weighted.converged
+    assert weighted.objective == pytest.approx(whole.objective, rel=1e-5)
+
+
+def test_a_run_that_stops_early_is_followed_by_one_that_does_not():
+    """Well-conditioned, but nearly separable: the scores grow far beyond 1 and steps are short."""
+    rng = np.random.default_rng(3)
+    X = rng.random((M, 2))
+    y = np.where(X[:, 0] > 0.5 + 0.1 * np.sin(9 * X[:, 1]), 1.0, -1.0)
+    F = PolynomialMap(4, basis="chebyshev").fit(X).transform(X)
+    y[np.argsort(np.abs(X[:, 0] - 0.5))[::40][:3]] *= -1
+    one = solve_hinge_interior(F, y)
+    assert one.converged
+    assert one.objective == pytest.approx(linear_programme(F, y), rel=1e-3, abs=1e-7)
+
+
+# --------------------------------------------------------------- what falls short, and what is lost
+@pytest.mark.parametrize("features", [plain(), huddled(0.01, 4)], ids=["plain", "dependent"])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_few_steps_are_a_few_steps_and_their_best_is_handed_back(features, steps):
+    seen = []
+    with pytest.warns(ConvergenceWarning, match="hinge-interior stopped .* gap") as caught:
+        result = solve_hinge_interior(*features, max_iter=steps, callback=seen.append)
+    assert len(caught) == 1
+    assert result.n_iter == steps
+    assert not result.converged
+    assert result.objective == pytest.approx(loss(*features, result.coefficients), rel=1e-9)
+    assert result.objective <= min(row["objective"] for row in seen) * (1 + 1e-6)
+    assert result.dual_objective <= linear_programme(*features) + 1e-9
+
+
+def test_it_is_never_worse_than_its_start():
+    F, y = plain()
+    best = solve_hinge_interior(F, y)
+    again = solve_hinge_interior(F, y, start=0.9 * best.coefficients)
+    assert again.objective == pytest.approx(best.objective, rel=1e-5)
+    assert again.trace[0]["objective"] == pytest.approx(loss(F, y, 0.9 * best.coefficients))
+    with pytest.warns(ConvergenceWarning):
+        short = solve_hinge_interior(F, y, start=best.coefficients, tol=1e-12, max_iter=1)
+    assert loss(F, y, short.coefficients) <= best.objective * (1 + 1e-12)
+
+
+def test_objective_and_gap_are_those_of_the_coefficients_also_where_a_basis_loses_them():
+    """Combinations of the features are asked for their weights after all."""
+    F, y = huddled(0.1, 4)
+    good = np.random.default_rng(5).standard_normal((F.shape[1], F.shape[1]))
+    result = solve_hinge_interior(F, y, subspace=Subspace(mix=good), tol=1e-4)
+    assert result.converged
+    assert result.objective == pytest.approx(linear_programme(F, y), rel=1e-3)
+    assert loss(F @ good, y, result.coefficients) == pytest.approx(result.objective, rel=1e-6)
+    powers = np.linspace(1.0, 1.001, F.shape[1])[:, None] ** np.arange(F.shape[1])
+    for F, y in (plain(), huddled(0.1, 4)):  # the features as given, and orthonormal ones
+        basis = powers[: F.shape[1], : F.shape[1]]
+        with pytest.warns(ConvergenceWarning, match="cannot hold the minimiser in double"):
+            result = solve_hinge_interior(F, y, subspace=Subspace(mix=basis), tol=1e-4)
+        reached = loss(F, y, basis @ result.coefficients)
+        assert result.objective == pytest.approx(reached, rel=1e-6)
+        assert result.trace[-1]["objective"] == result.objective <= 1.0
+        assert not result.converged
+
+
+# ----------------------------------------------------------------------------- the parts
+@given(
+    dz=st.floats(-3, 3),
+    y=st.sampled_from([-1.0, 1.0]),
+    a=st.floats(0.01, 0.99),
+    xi=st.floats(0.01, 5),
+    eta=st.floats(0.01, 5),
+    centre=st.floats(0, 2),
+)
+@settings(max_examples=50, deadline=None)
+def test_the_direction_solves_newtons_equations(dz, y, a, xi, eta, centre):
+    z, bend_a, bend_xi = 0.3, 0.01, -0.02
+    da, dxi, deta = direction(dz, y, z, a, xi, eta, centre, bend_a, bend_xi)
+    scale = 1.0 + abs(da) * (xi + eta) + abs(dxi) + abs(deta)
+    assert eta * da + a * deta + eta * a + bend_a == pytest.approx(centre, abs=1e-9 * scale)
+    left = (1 - a) * dxi - xi * da + xi * (1 - a) - bend_xi
+    assert left == pytest.approx(centre, abs=1e-9 * scale)
+    assert (xi + dxi) - (eta + deta) == pytest.approx(1 - y * (z + dz), abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mix_makes_features_orthonormal_and_leaves_out_what_does_not_exist(weighted):
+    F, _ = huddled(0.01, 4)
+    doubled = Features(np.column_stack([F, F[:, :3] - F[:, 3:6], np.zeros(M)]))
+    weights = np.random.default_rng(2).random(M) + 0.1 if weighted else None
+    mix = orthonormal_mix(doubled, weights, gram_matrix(doubled, weights))
+    assert mix.shape == (F.shape[1] + 4, F.shape[1])
+    gram = gram_matrix(combined(doubled, mix), weights)
+    np.testing.assert_allclose(gram, np.eye(F.shape[1]), atol=1e-3)
+
+
+def test_near_dependence_is_seen_whatever_the_units():
+    F, _ = huddled(0.1, 2)
+    scaled = F * np.logspace(-6, 6, F.shape[1])
+    assert not nearly_dependent(F.T @ F)
+    assert not nearly_dependent(scaled.T @ scaled)
+    dependent = np.column_stack([F, F @ np.ones(F.shape[1])])
+    assert nearly_dependent(dependent.T @ dependent)
+
+
+def test_classes_and_costs_are_each_as_if_alone():
+    F, y = plain()
+    columns = np.column_stack([y, np.where(F[:, 1] > 0.3, 1.0, -1.0)])
+    costs = np.array([10.0, 0.1])
+    for column, family in zip(columns.T, solve_hinge_interior(F, columns, C=costs), strict=True):
+        for C, result in zip(costs, family, strict=True):
+            alone = solve_hinge_interior(F, column, C=C)
+            assert result.objective == pytest.approx(alone.objective, rel=2e-6)
+    assert solve_hinge_interior(F, y, C=np.array([1.0]))[0].converged
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": "squared_hinge"}, "minimises the hinge loss"),
+        ({"intercept": "free"}, "offers intercept='none' or 'penalised'"),
+        ({"max_iter": 2.5}, "max_iter must be an instance of int"),
+        ({"C": 1.0, "subspace": Subspace(mix=np.eye(10))}, "leave mix out"),
+        ({"start": np.zeros(3)}, "start must be 10 weights"),
+        ({"F": np.full((M, 10), np.nan)}, "values that are not finite"),
+    ],
+)
+def test_bad_parameters_say_what_is_wrong(changes, message):
+    F, y = plain()
+    with pytest.raises((ValueError, TypeError), match=message):
+        solve_hinge_interior(changes.pop("F", F), y, **changes)
