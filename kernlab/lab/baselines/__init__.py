@@ -1,55 +1,114 @@
-"""What kernlab's methods are compared with: the papers' opponents and today's peers.
+"""What kernlab's methods are compared with: the papers' competitors, today's programs, null rows.
 
-All are scikit-learn classifiers with `timings_`; `BASELINES` lists them by name. Each class says
-what it is (`title`) and what a comparison with it shows (`compares`).
+`BASELINES` lists them all: `BASELINES["nystroem"].make(n_components=200, C=10.0)` is a scikit-learn
+classifier with `timings_`, `nbytes_` and, where its problem has a dual, `certify`.
 """
 
-from kernlab.lab.baselines.base import Baseline
-from kernlab.lab.baselines.forest import FPC_TREE_COUNTS, RandomForest
-from kernlab.lab.baselines.intelex import IntelexSVC
-from kernlab.lab.baselines.libsvm import LibSVM
-from kernlab.lab.baselines.linear import LiblinearDCD, LiblinearTRON
-from kernlab.lab.baselines.majority import Majority
-from kernlab.lab.baselines.nystroem import NystroemLinearSVC
-from kernlab.lab.baselines.parzen import Parzen
-from kernlab.lab.baselines.poly2 import Poly2
-from kernlab.lab.baselines.ridge import RidgeOnFeatures
-from kernlab.lab.baselines.subsample import LibSVMSubsample
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
-__all__ = [
-    "BASELINES",
-    "FPC_TREE_COUNTS",
-    "Baseline",
-    "IntelexSVC",
-    "LibSVM",
-    "LibSVMSubsample",
-    "LiblinearDCD",
-    "LiblinearTRON",
-    "Majority",
-    "NystroemLinearSVC",
-    "Parzen",
-    "Poly2",
-    "RandomForest",
-    "RidgeOnFeatures",
-    "get_baseline",
-]
+from kernlab.lab.baselines.base import Baseline, Wrapped, imported
+from kernlab.lab.baselines.libsvm import LibSVM, Parzen
+from kernlab.lab.baselines.linear import LinearSVM
 
-BASELINES: dict[str, type[Baseline]] = {
-    "libsvm": LibSVM,
-    "libsvm-subsample": LibSVMSubsample,
-    "liblinear-dcd": LiblinearDCD,
-    "liblinear-tron": LiblinearTRON,
-    "poly2": Poly2,
-    "nystroem-linearsvc": NystroemLinearSVC,
-    "sklearnex-svc": IntelexSVC,
-    "random-forest": RandomForest,
-    "ridge": RidgeOnFeatures,
-    "parzen": Parzen,
-    "majority": Majority,
+__all__ = ["BASELINES", "Baseline", "BaselineSpec", "LibSVM", "LinearSVM", "Parzen", "Wrapped"]
+
+
+@dataclass(frozen=True)
+class BaselineSpec:
+    """A baseline as it is compared.
+
+    Parameters
+    ----------
+    title : str
+        What it is, in a table's row.
+    make : callable
+        Makes it, unfitted, from parameters by name.
+    dial : str
+        The parameter of `make` that trades time for error ("" where none does).
+    values : tuple
+        Values of the dial to compare at.
+    package : str
+        What must be installed for it beside kernlab's own requirements.
+    kind : str
+        The class that this package brings.
+    """
+
+    title: str
+    make: Callable
+    dial: str = ""
+    values: tuple = ()
+    package: str = ""
+    kind: str = ""
+
+    def missing(self):
+        """One sentence that says what is not installed; empty where nothing is missing."""
+        try:
+            imported(self.kind) if self.package else None
+        except ImportError as error:
+            return (
+                f"{self.title} cannot be imported ({error}); "
+                f"install it with: python -m pip install {self.package}"
+            )
+        return ""
+
+
+def composed(outer, part, kind, settings=None, **fixed):
+    """A function that makes a wrapper around a model or features, to which its parameters go.
+
+    Seeds and weights of classes go to the wrapper, which hands them on.
+    """
+
+    def make(**parameters):
+        inner = imported(kind)
+        names = set(inner().get_params()) - {"random_state", "class_weight"}
+        own = {name: parameters.pop(name) for name in names & parameters.keys()}
+        return outer(**{part: inner(**(settings or {}) | own)}, **fixed | parameters)
+
+    return make
+
+
+_model = partial(composed, Wrapped, "model")
+_linear_on = partial(composed, LinearSVM, "features")
+_trees = (10, 30, 100, 300)
+_ranks = (50, 100, 200, 500, 1000, 2000)
+_intel, _thunder, _lightgbm = "sklearnex.svm.SVC", "thundersvm.SVC", "lightgbm.LGBMClassifier"
+_ensemble = "sklearn.ensemble."
+
+# fmt: off
+BASELINES = {
+    "libsvm": BaselineSpec("LIBSVM (exact kernel)", LibSVM, "tol", (1.0, 0.1, 1e-3)),
+    "libsvm-subsample": BaselineSpec("LIBSVM on a subsample", partial(LibSVM, n_samples=1000),
+        "n_samples", (250, 1000, 4000)),
+    "linear": BaselineSpec("Linear SVM (LIBLINEAR)", LinearSVM, "tol", (1.0, 0.1, 1e-3)),
+    "poly2": BaselineSpec("Poly2 (explicit degree-2 features, LIBLINEAR)",
+        _linear_on("kernlab.lab.baselines.linear.DegreeTwo"), "tol", (1.0, 0.1, 1e-3)),
+    "nystroem": BaselineSpec("Nystroem + LinearSVC (scikit-learn)",
+        _linear_on("sklearn.kernel_approximation.Nystroem", dual=False), "n_components", _ranks),
+    "fourier": BaselineSpec("Random Fourier features + LinearSVC (scikit-learn)",
+        _linear_on("sklearn.kernel_approximation.RBFSampler", {"gamma": "scale"}, dual=False),
+        "n_components", _ranks),
+    "sklearnex": BaselineSpec("SVC (scikit-learn-intelex)", partial(LibSVM, engine=_intel),
+        "tol", (1.0, 0.1, 1e-3), "scikit-learn-intelex", _intel),
+    "thundersvm": BaselineSpec("SVC (thundersvm-cpu)", partial(LibSVM, engine=_thunder),
+        "tol", (1.0, 0.1, 1e-3), "thundersvm-cpu", _thunder),
+    "random-forest": BaselineSpec("Random forest", _model(_ensemble + "RandomForestClassifier"),
+        "n_estimators", _trees),
+    "boosting": BaselineSpec("Gradient boosting", _model(_ensemble + "GradientBoostingClassifier"),
+        "n_estimators", _trees),
+    "hist-boosting": BaselineSpec("Histogram gradient boosting",
+        _model(_ensemble + "HistGradientBoostingClassifier", dense=True), "max_iter", _trees),
+    "lightgbm": BaselineSpec("LightGBM", _model(_lightgbm, {"verbose": -1}),
+        "n_estimators", _trees, "lightgbm", _lightgbm),
+    "sgd": BaselineSpec("Linear SVM by stochastic gradient descent",
+        _model("sklearn.linear_model.SGDClassifier", {"tol": None, "max_iter": 10}),
+        "max_iter", (1, 3, 10, 30)),
+    # With alpha = 1 on FPC's features this is FPC's first step, and nearly its last.
+    "ridge": BaselineSpec("Ridge regression on features",
+        _model("sklearn.linear_model.RidgeClassifier",
+               {"fit_intercept": False, "solver": "cholesky"}), "alpha", (1e-2, 1.0, 1e2)),
+    "parzen": BaselineSpec("Parzen window (kernel mean of each class)", Parzen),
+    "majority": BaselineSpec("Majority class", _model("sklearn.dummy.DummyClassifier")),
 }
-
-
-def get_baseline(name):
-    if name not in BASELINES:
-        raise ValueError(f"baseline={name!r} is not one of {', '.join(BASELINES)}")
-    return BASELINES[name]
+# fmt: on

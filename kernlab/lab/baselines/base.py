@@ -1,25 +1,28 @@
-"""What all baselines share: validated rows, their weights, the clock, and decisions to labels."""
+"""One timed wrapper around the classifiers that kernlab's methods are compared with."""
 
+import pickle
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from importlib import import_module
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.rows.validation import validate_data
+from kernlab.runtime import require_memory, row_blocks
 from kernlab.solvers.linear.dcd import floating_rows
+
+BLOCK_BYTES = 2**26  # features of new rows at a time
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows that count: those of weight zero are gone, so that they cannot change anything.
-
-    (SVC would drop them too, but number its support vectors without them.)
-    """
+    """Rows that count: those of weight zero are gone, so that they cannot change anything."""
 
     X: object  # dense, or CSR
     labels: np.ndarray  # positions in classes_
@@ -30,40 +33,82 @@ class TrainingRows:
         """1 for rows of this class, -1 for all others."""
         return np.where(self.labels == positive, 1.0, -1.0)
 
+    def take(self, chosen):
+        """Some of the rows, by their positions here."""
+        parts = (self.X, self.labels, self.weights, self.index)
+        return TrainingRows(*(part[chosen] for part in parts))
 
+
+@dataclass(eq=False, repr=False)
 class Baseline(ClassifierMixin, BaseEstimator):
-    """A classifier that kernlab's methods are compared with.
+    """A classifier that kernlab's methods are compared with: rows checked, stages timed.
 
-    A subclass implements `_fit(rows)` and `_decision(X)`: scores per class, or for two classes one
-    score, positive for the second. Fitted: `classes_`, `n_features_in_`, `n_iter_` (1 where the
-    method does not iterate), `nbytes_` (what prediction holds in memory), and `timings_` in
-    seconds: "approximate" (features or a kernel matrix), "solve", and "total" of `fit` without
-    "certify", which is there where a warning had to say how far the solution is.
+    A subclass has `_fit(rows)` and `_scores(X)`, and `_certificates(rows)` where a dual exists.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Multiplies `sample_weight`.
+    random_state : int, RandomState instance or None
+    max_memory : int, str or None
+        Bytes, or a text such as "4GB", that large arrays may take; half of what is free if None.
+
+    Attributes
+    ----------
+    timings_ : dict of seconds
+        "approximate" (features or a kernel matrix), "solve" and "total" of `fit`.
+    nbytes_ : int
+        Of what prediction needs, as it would be stored.
     """
 
-    title = ""  # what it is, in a table's row
-    compares = ""  # what a comparison with it shows
-    _dtype = np.float64
+    _: KW_ONLY
+    class_weight: object = None
+    random_state: object = None
+    max_memory: object = None
 
     def fit(self, X, y, sample_weight=None):
         """Train on the rows of X, weighted by `sample_weight`."""
         began = time.perf_counter()
-        self.timings_ = {"approximate": 0.0, "solve": 0.0}
-        self.n_iter_ = 1
+        self.timings_, self.n_iter_ = {"approximate": 0.0, "solve": 0.0}, 1
         self._fit(self._training_rows(X, y, sample_weight, reset=True))
-        spent = time.perf_counter() - began - self.timings_.get("certify", 0.0)
-        self.timings_.setdefault("total", spent)
+        self.timings_.setdefault("total", time.perf_counter() - began)
         return self
 
     def decision_function(self, X):
         """Scores: one per class, or for two classes one that is positive for the second."""
-        return self._decision(self._validated(X))
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores = self._scores(floating_rows(X))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1:] == (2,) else scores
 
     def predict(self, X):
         """The label of each row."""
-        decision = self.decision_function(X)
-        best = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[best]
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(1) if scores.ndim > 1 else (scores > 0).astype(int)]
+
+    def certify(self, X, y, sample_weight=None):
+        """How far the machine is from its optimum, given the rows that it was trained on.
+
+        Returns
+        -------
+        Certificate
+            That with the largest relative gap; kept as `certificate_`. All are in `certificates_`,
+            by class (of two classes the second), or by pair of classes for LIBSVM.
+        """
+        rows = self._training_rows(X, y, sample_weight, reset=False)
+        self.certificates_ = self._certificates(rows)
+        self.certificate_ = max(self.certificates_.values(), key=lambda one: one.relative_gap)
+        return self.certificate_
+
+    def _certificates(self, rows):
+        raise TypeError(f"{type(self).__name__} solves no problem with a dual that certifies it")
+
+    @property
+    def nbytes_(self):
+        """Bytes of what prediction needs, as it would be stored."""
+        check_is_fitted(self)
+        fitted = [value for name, value in vars(self).items() if name.endswith("_")]
+        return len(pickle.dumps(fitted, protocol=5))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -71,75 +116,123 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return tags
 
     def _training_rows(self, X, y, sample_weight, *, reset):
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=self._dtype, reset=reset)
-        X = floating_rows(X)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_classification_targets(y)
-        if reset:
-            self.classes_ = np.unique(y)
-        labels = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        if not np.array_equal(self.classes_[labels], y):
-            raise ValueError("y holds labels that this classifier was not trained on")
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
         )
+        self.classes_ = np.unique(y) if reset else self.classes_
         index = np.flatnonzero(weights)
-        self._require_two_classes(labels[index])
-        if len(index) < len(labels):
-            X, labels, weights = X[index], labels[index], weights[index]
-        class_weights = compute_class_weight(
-            getattr(self, "class_weight", None),
-            classes=self.classes_,
-            y=self.classes_[labels],
-            sample_weight=weights,
-        )
-        return TrainingRows(X, labels, weights * class_weights[labels], index)
-
-    def _require_two_classes(self, labels):
-        found = np.bincount(labels, minlength=len(self.classes_)) > 0
+        X, y, weights = floating_rows(X)[index], y[index], weights[index]
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds only one class, {self.classes_.tolist()[0]!r}: a classifier needs two"
-            )
-        if not found.all():
-            missing = ", ".join(map(str, self.classes_[~found]))
-            raise ValueError(f"no row of class {missing} has a sample_weight above zero")
-
-    def _validated(self, X):
-        check_is_fitted(self)
-        return floating_rows(
-            validate_data(self, X, accept_sparse="csr", dtype=self._dtype, reset=False)
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"y holds only one class, {only!r}: a classifier needs two")
+        if not np.array_equal(np.unique(y), self.classes_):
+            raise ValueError(f"rows of positive weight must be of the classes {self.classes_}")
+        by_class = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=y, sample_weight=weights
         )
+        labels = np.searchsorted(self.classes_, y)
+        return TrainingRows(X, labels, weights * by_class[labels], index)
+
+    def _positives(self):
+        """The classes that are told from the rest: of two, the second."""
+        return [1] if len(self.classes_) == 2 else range(len(self.classes_))
 
     @contextmanager
     def _clock(self, stage):
         """Add the seconds spent inside to a stage of `timings_`."""
         began = time.perf_counter()
         yield
-        self.timings_[stage] = self.timings_.get(stage, 0.0) + time.perf_counter() - began
-
-    @property
-    def nbytes_(self):
-        """Bytes held by what prediction needs."""
-        check_is_fitted(self)
-        return sum(array_bytes(part) for part in self._held())
-
-    def _held(self):
-        """The arrays that prediction needs."""
-        return ()
+        self.timings_[stage] += time.perf_counter() - began
 
 
-def array_bytes(array):
+@dataclass(eq=False, repr=False)
+class OnFeatures(Baseline):
+    """A model of scikit-learn's kind (`_make_model`), on the rows or on features of them.
+
+    Parameters
+    ----------
+    features : transformer or None
+        Cloned, given `random_state`, and fitted. Features that would be too large are refused: a
+        hundred rows foretell their size.
+    dense : bool
+        Fill sparse rows in, for models that do not take them.
+    """
+
+    _: KW_ONLY
+    features: object = None
+    dense: bool = False
+
+    copies = 0  # how often the model keeps the features, in its own form
+
+    def _fit(self, rows):
+        F = self._fit_features(rows.X)
+        # Weights of one would still change how a forest draws its bootstrap.
+        weights = None if np.all(rows.weights == 1.0) else rows.weights
+        with self._clock("solve"):
+            self.model_ = self._seeded(self._make_model()).fit(
+                F, rows.labels, sample_weight=weights
+            )
+        steps = getattr(self.model_, "n_iter_", None)
+        self.n_iter_ = 1 if steps is None else max(1, int(np.max(steps)))
+
+    def _fit_features(self, X):
+        n = X.shape[0]
+        with self._clock("approximate"):
+            self.features_ = self.features and self._seeded(self.features).fit(X)
+            few = np.unique(np.linspace(0, n - 1, 100).astype(int))
+            each = stored_bytes(self._transform(X[few])) / len(few)
+            times = self.copies + (self.features is not None or self.dense)
+            require_memory(
+                times * each * n,
+                self.max_memory,
+                what=f"the features of {n:,} rows",
+                arithmetic=f"{n:,} x {each:,.0f} bytes, {times} times",
+                way_out="Allow more with max_memory, or take fewer rows or features.",
+            )
+            return self._transform(X)
+
+    def _transform(self, X):
+        F = self.features_.transform(X) if self.features_ else X
+        return F.toarray() if self.dense and sp.issparse(F) else F
+
+    def _seeded(self, part):
+        part = clone(part)
+        seeds = [name for name in part.get_params() if name.endswith("random_state")]
+        return part.set_params(**dict.fromkeys(seeds, self.random_state))
+
+    def _scores(self, X):
+        ask = getattr(self.model_, "decision_function", None) or self.model_.predict_proba
+        per_row = stored_bytes(self._transform(X[:1]))
+        blocks = row_blocks(X.shape[0], BLOCK_BYTES / max(8, per_row))
+        return np.concatenate([ask(self._transform(X[rows])) for rows in blocks])
+
+
+@dataclass(eq=False, repr=False)
+class Wrapped(OnFeatures):
+    """Any classifier of scikit-learn's kind.
+
+    Parameters
+    ----------
+    model : classifier
+        Cloned, given `random_state`, and fitted on labels 0, 1, ...
+    features, dense : as `OnFeatures`
+    """
+
+    model: object = None
+
+    def _make_model(self):
+        return self.model
+
+
+def stored_bytes(array):
     """Bytes of a dense or sparse matrix."""
-    parts = (array.data, array.indices, array.indptr) if hasattr(array, "indptr") else (array,)
-    return sum(np.asarray(part).nbytes for part in parts)
+    parts = (array.data, array.indices, array.indptr) if sp.issparse(array) else (array,)
+    return sum(part.nbytes for part in parts)
 
 
-def check_choice(name, value, offered):
-    """Refuse a parameter's value that is not on offer."""
-    if value not in offered:
-        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, offered))}")
-
-
-def worst(certificates):
-    """The certificate with the largest relative gap."""
-    return max(certificates.values(), key=lambda certificate: certificate.relative_gap)
+def imported(path):
+    """The class named "package.module.Class"."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)

@@ -1,70 +1,64 @@
-"""Linear support vector machines by LIBLINEAR, on the raw features or on mapped ones.
+"""Linear support vector machines by LIBLINEAR, on the rows or on features of them.
 
     minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i loss(y_i (w . f(x_i) + b))
 
-one class against the rest. The intercept is penalised as LIBLINEAR does it, or absent.
+one class against the rest; the intercept is penalised as LIBLINEAR does it, or absent.
 """
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import LinearSVC
+from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 
-from kernlab.lab.baselines.base import Baseline, check_choice, worst
-from kernlab.runtime import require_memory
+from kernlab.kernels import resolve_gamma
+from kernlab.lab.baselines.base import OnFeatures
 from kernlab.solvers import certify_primal
 from kernlab.solvers.linear.liblinear import dual_near
-from kernlab.solvers.losses import LOSSES, row_costs
-
-NODE_BYTES = 16  # LIBLINEAR copies every value into a struct of its own
+from kernlab.solvers.losses import row_costs
 
 
-class LinearSVM(Baseline):
-    """LIBLINEAR on features. A subclass has the parameters C, loss, intercept, tol, max_iter,
-    class_weight, random_state and max_memory, and says how rows become features."""
+@dataclass(eq=False, repr=False)
+class LinearSVM(OnFeatures):
+    """A linear support vector machine on the rows, or on features of them.
 
-    def _fit_features(self, rows):
-        """Learn the map, and return the features of the training rows."""
-        return rows.X
+    Parameters
+    ----------
+    C : float
+    loss : "squared_hinge" or "hinge"
+    intercept : "penalised" or "none"
+    dual : bool
+        Coordinate descent on the dual; or the trust-region Newton method, for the squared hinge.
+    tol : float
+        LIBLINEAR's own measure.
+    max_iter : int
+    features : transformer or None
+    """
 
-    def _features(self, X):
-        """The features of new rows."""
-        return X
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    intercept: str = "penalised"
+    dual: bool = True
+    tol: float = 1e-4
+    max_iter: int = 1000
 
-    def _method(self):
-        """ "dcd" or "tron"."""
-        return "dcd"
+    copies = 2  # LIBLINEAR keeps 16 bytes for each value of 8
 
     def _fit(self, rows):
-        check_choice("loss", self.loss, tuple(LOSSES))
-        check_choice("intercept", self.intercept, ("penalised", "none"))
-        if self._method() == "tron" and self.loss == "hinge":
-            raise ValueError(
-                "LIBLINEAR's trust-region Newton method needs a smooth loss: "
-                "loss='squared_hinge', or its dual coordinate descent for the hinge"
-            )
-        costs = row_costs(self.C, len(rows.labels), rows.weights)
-        with self._clock("approximate"):
-            F = self._fit_features(rows)
-        values = F.nnz if sp.issparse(F) else F.size
-        require_memory(
-            NODE_BYTES * values,
-            self.max_memory,
-            what="LIBLINEAR's own copy of the features",
-            arithmetic=f"{values:,} values x {NODE_BYTES} bytes",
-            way_out="Allow more with max_memory, or take fewer rows or features.",
-        )
-        with self._clock("solve"), warnings.catch_warnings():
+        if self.intercept not in ("penalised", "none"):
+            raise ValueError(f"intercept={self.intercept!r} is not one of 'penalised', 'none'")
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # ours says how far it is
-            model = self._liblinear().fit(F, rows.labels, sample_weight=costs)
-        self.coef_ = model.coef_
-        self.intercept_ = np.broadcast_to(np.float64(model.intercept_), len(self.coef_)).copy()
-        self.n_iter_ = int(np.max(model.n_iter_))
+            super()._fit(rows)
         if self.n_iter_ >= self.max_iter:
-            with self._clock("certify"):
-                gap = worst(self._certificates(F, rows)).relative_gap
+            self.timings_["total"] = sum(self.timings_.values())  # without the certificate's
+            gap = max(one.relative_gap for one in self._certificates(rows).values())
             warnings.warn(
                 f"LIBLINEAR stopped at its limit of {self.max_iter} iterations with a relative "
                 f"duality gap of {gap:.2e} (its tolerance tol={self.tol:g} is a measure of its "
@@ -73,38 +67,24 @@ class LinearSVM(Baseline):
                 stacklevel=3,
             )
 
-    def _liblinear(self):
+    def _make_model(self):
         return LinearSVC(
             loss=self.loss,
-            dual=self._method() == "dcd",
-            C=1.0,  # the costs per row hold C
+            dual=self.dual or self.loss == "hinge",
+            C=self.C,
             tol=self.tol,
             max_iter=self.max_iter,
             fit_intercept=self.intercept == "penalised",
-            random_state=self.random_state,
         )
 
-    def _decision(self, X):
-        scores = np.asarray(self._features(X) @ self.coef_.T) + self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def certify(self, X, y, sample_weight=None):
-        """How far the machine is from its optimum, given the rows that it was trained on.
-
-        The worst certificate of all classes is returned and kept as `certificate_`; all are in
-        `certificates_`, by class (for two classes there is one, by the second).
-        """
-        rows = self._training_rows(X, y, sample_weight, reset=False)
-        self.certificates_ = self._certificates(self._features(rows.X), rows)
-        self.certificate_ = worst(self.certificates_)
-        return self.certificate_
-
-    def _certificates(self, F, rows):
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+    def _certificates(self, rows):
+        F = self._transform(rows.X)
         costs = row_costs(self.C, len(rows.labels), rows.weights)
         problem = {"loss": self.loss, "intercept": self.intercept}
+        coef = self.model_.coef_
+        machines = zip(coef, np.broadcast_to(self.model_.intercept_, len(coef)), strict=True)
         certificates = {}
-        for positive, w, b in zip(positives, self.coef_, self.intercept_, strict=True):
+        for positive, (w, b) in zip(self._positives(), machines, strict=True):
             y = rows.signs(positive)
             dual = dual_near(F, y, w, b, costs, **problem)
             certificates[self.classes_[positive]] = certify_primal(
@@ -112,50 +92,40 @@ class LinearSVM(Baseline):
             )
         return certificates
 
-    def _held(self):
-        return self.coef_, self.intercept_
 
+class DegreeTwo(TransformerMixin, BaseEstimator):
+    """All products of two features: phi(x) . phi(z) = (gamma x . z + coef0)^2.
 
-class LiblinearDCD(LinearSVM):
-    """A linear support vector machine by LIBLINEAR's dual coordinate descent.
+    phi(x) = (coef0, sqrt(2 gamma coef0) x_i, gamma x_i^2, sqrt(2) gamma x_i x_j for i < j): on it
+    LIBLINEAR trains that kernel machine without a kernel (Chang et al. 2010), but for its
+    intercept, which is not free. Sparse rows have sparse features.
 
-    Parameters: C, loss ("hinge" or "squared_hinge"), intercept ("penalised" or "none"), tol
-    (LIBLINEAR's own measure), max_iter, class_weight, random_state, max_memory.
+    Parameters
+    ----------
+    gamma : float or a rule of kernlab
+    coef0 : float, not negative
     """
 
-    title = "Linear SVM (LIBLINEAR, dual coordinate descent)"
-    compares = "what the kernel adds to a linear machine"
+    def __init__(self, gamma="scale", coef0=1.0):
+        self.gamma = gamma
+        self.coef0 = coef0
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        loss="squared_hinge",
-        intercept="penalised",
-        tol=1e-4,
-        max_iter=1000,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-    ):
-        self.C = C
-        self.loss = loss
-        self.intercept = intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
+    def fit(self, X, y=None):
+        """Take gamma from the rows where it is a rule."""
+        if not self.coef0 >= 0:
+            raise ValueError(f"coef0 must not be negative, not {self.coef0!r}")
+        self.gamma_ = resolve_gamma(self.gamma, X)
+        return self
 
-
-class LiblinearTRON(LiblinearDCD):
-    """A linear support vector machine by LIBLINEAR's trust-region Newton method.
-
-    Parameters: as `LiblinearDCD`; the loss must be "squared_hinge".
-    """
-
-    title = "Linear SVM (LIBLINEAR, trust-region Newton)"
-    compares = "what the kernel adds to a linear machine, solved by a second-order method"
-
-    def _method(self):
-        return "tron"
+    def transform(self, X):
+        """The features of these rows."""
+        F = PolynomialFeatures(degree=2).fit_transform(X)
+        first, second = np.triu_indices(X.shape[1])  # the order of the products
+        single = np.full(X.shape[1], np.sqrt(2.0 * self.gamma_ * self.coef0))
+        double = np.where(first == second, self.gamma_, np.sqrt(2.0) * self.gamma_)
+        scale = np.concatenate([[self.coef0], single, double])
+        if sp.issparse(F):
+            F = sp.csr_matrix(F)
+            inplace_csr_column_scale(F, scale)
+            return F
+        return np.multiply(F, scale, out=F)

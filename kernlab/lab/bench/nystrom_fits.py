@@ -11,7 +11,7 @@ from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.datasets import load_dataset
 from kernlab.estimators import LASN
 from kernlab.kernels import resolve_gamma
-from kernlab.lab.baselines import IntelexSVC, LibSVM, NystroemLinearSVC
+from kernlab.lab.baselines import BASELINES
 from kernlab.lab.bench.roofline import seconds_of_landmark_fit
 from kernlab.lab.engine.base import NotRun
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, signs, warm_up
@@ -46,9 +46,9 @@ def measure_fit(point, seed):
     if point.method == "LASN":
         return _warm_lasn(LASN(n_landmarks=k, C=C, random_state=seed), data)
     if point.method == "Nystroem + LinearSVC":
-        model = NystroemLinearSVC(n_components=k, gamma="variance", C=C, random_state=seed)
-        warm_up(model.set_params(n_components=10), data)
-        model.set_params(n_components=k)
+        settings = {"gamma": resolve_gamma("variance", data.X_train), "C": C, "random_state": seed}
+        warm_up(BASELINES["nystroem"].make(n_components=10, **settings), data)
+        model = BASELINES["nystroem"].make(n_components=k, **settings)
     else:
         model = _exact(point.method)
     row = fitted_row(model, data)
@@ -59,13 +59,10 @@ def measure_fit(point, seed):
 
 
 def _exact(method):
-    kind = {"LIBSVM": LibSVM, "scikit-learn-intelex": IntelexSVC}[method]
-    model = kind(C=C, gamma="variance", cache_size=2000)
-    try:
-        model._svc_class()
-    except ImportError as error:
-        raise NotRun(str(error)) from None
-    return model
+    spec = BASELINES[{"LIBSVM": "libsvm", "scikit-learn-intelex": "sklearnex"}[method]]
+    if said := spec.missing():
+        raise NotRun(said)
+    return spec.make(C=C, gamma="variance", cache_size=2000)
 
 
 def _warm_lasn(model, data):

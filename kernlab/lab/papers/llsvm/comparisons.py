@@ -9,7 +9,7 @@ from kernlab.datasets import load_dataset
 from kernlab.datasets.registry import protocol_rows
 from kernlab.estimators import LASN, LLSVM
 from kernlab.kernels import resolve_gamma
-from kernlab.lab.baselines import LiblinearDCD, LibSVM, Poly2
+from kernlab.lab.baselines import BASELINES, LibSVM, LinearSVM
 from kernlab.lab.engine.base import Point, Study, Tolerance
 from kernlab.lab.papers.common.cells import as_cells, growth_cell, in_printed_units, spread_cell
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
@@ -70,10 +70,10 @@ def _table_grid(profile):
 
 def _model(point, seed):
     if point.method == "Linear":
-        return LiblinearDCD(loss="hinge", random_state=seed)
+        return LinearSVM(loss="hinge", random_state=seed)
     gamma, C = chosen_parameters(point.dataset, point["profile"])
     if point.method == "Poly2":
-        return Poly2(C=C, random_state=seed)
+        return BASELINES["poly2"].make(C=C, random_state=seed)
     if point.method == "LIBSVM":
         return LibSVM(C=C, gamma=gamma, cache_size=2000)
     return LLSVM(n_landmarks=point["n_landmarks"], gamma=gamma, C=C, random_state=seed)

@@ -7,7 +7,7 @@ from kernlab.datasets import load_dataset
 from kernlab.datasets.registry import protocol_rows
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
-from kernlab.lab.baselines import LiblinearDCD, LibSVM
+from kernlab.lab.baselines import LibSVM, LinearSVM
 from kernlab.lab.engine.base import Point, Study, Tolerance
 from kernlab.lab.papers.common.fitting import fitted_row, warm_up
 from kernlab.lab.published import published
@@ -79,7 +79,7 @@ def _measure(point, seed):
     if point.method == EXACT:
         return fitted_row(LibSVM(C=1.0, gamma=gamma_from_sigma(sigma), cache_size=1000), data)
     if point.method == LINEAR:
-        return fitted_row(LiblinearDCD(C=1.0), data)
+        return fitted_row(LinearSVM(C=1.0), data)
     path = "cholesky" if point.method == CHOLESKY else "newton"
     machine = SparseCholeskySVC(sigma=sigma, l=point["l"], solver=path, random_state=seed)
     warm_up(machine, data)
