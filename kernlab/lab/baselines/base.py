@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from kernlab.rows.validation import validate_data
+from kernlab.rows import validate_rows
 from kernlab.runtime import require_memory, row_blocks
 from kernlab.solvers.linear.dcd import floating_rows
 
@@ -77,8 +77,8 @@ class Baseline(ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         """Scores: one per class, or for two classes one that is positive for the second."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = self._scores(floating_rows(X))
+        X = self._whole(validate_rows(self, X, reset=False))
+        scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1:] == (2,) else scores
 
     def predict(self, X):
@@ -116,14 +116,15 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return tags
 
     def _training_rows(self, X, y, sample_weight, *, reset):
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
+        given = validate_rows(self, X, y, reset=reset, supervised=True)
+        X, y = self._whole(given), given.labels
         check_classification_targets(y)
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
         )
         self.classes_ = np.unique(y) if reset else self.classes_
         index = np.flatnonzero(weights)
-        X, y, weights = floating_rows(X)[index], y[index], weights[index]
+        X, y, weights = X[index], y[index], weights[index]
         if len(self.classes_) < 2:
             only = self.classes_.tolist()[0]
             raise ValueError(f"y holds only one class, {only!r}: a classifier needs two")
@@ -134,6 +135,10 @@ class Baseline(ClassifierMixin, BaseEstimator):
         )
         labels = np.searchsorted(self.classes_, y)
         return TrainingRows(X, labels, weights * by_class[labels], index)
+
+    def _whole(self, rows):
+        """All rows in memory, in double precision; files are read."""
+        return floating_rows(rows.whole(self.max_memory).astype(np.float64, copy=False))
 
     def _positives(self):
         """The classes that are told from the rest: of two, the second."""
