@@ -73,7 +73,10 @@ def _variance_of_entries(X):
 
 def _median_distance(X, max_rows=1000):
     rows = np.unique(np.linspace(0, X.shape[0] - 1, max_rows).astype(int))
-    distances = euclidean_distances(X[rows])[np.triu_indices(len(rows), k=1)]
+    X = X[rows].astype(np.float64)
+    if not sp.issparse(X):
+        X -= np.median(X, axis=0)  # far from the origin distances drown in rounding
+    distances = euclidean_distances(X)[np.triu_indices(len(rows), k=1)]
     return float(np.median(distances)) if distances.size else 0.0
 
 

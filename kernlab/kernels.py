@@ -25,6 +25,7 @@ from kernlab.bandwidth import (
 )
 from kernlab.rows.products import (
     RightRows,
+    gaussian_exponents,
     inner_products,
     prepare_right,
     result_type,
@@ -106,8 +107,11 @@ class RBF(Kernel):
     gamma: float
     sees_distances: ClassVar[bool] = True
 
+    def _prepare(self, X, Y):
+        return prepare_right(X, Y, gamma=self.gamma)
+
     def _fill(self, X, right, out):
-        squared_distances(X, right, out, factor=-self.gamma)
+        gaussian_exponents(X, right, out)
         np.exp(out, out=out)
 
 

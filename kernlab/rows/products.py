@@ -3,6 +3,11 @@
 Three ways lead to X Y^T for sparse rows: fill them in and use BLAS; sparse times dense; sparse
 times sparse. Which is fastest depends on the densities alone, so it is chosen once per product
 from the operations that each would need.
+
+Squared distances come from one product, |x|^2 + |z|^2 - 2 x . z, whose rounding is of the size of
+eps (|x|^2 + |z|^2): nothing where rows lie around the origin, all there is where they are many
+times as far from it as from each other. `gaussian_exponents`, which must be right for every pair,
+knows this bound for each pair and takes differences where it does not suffice.
 """
 
 from dataclasses import dataclass, replace
@@ -11,39 +16,66 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
+from kernlab.rows.arrays import canonical_csr
+from kernlab.runtime import REORDERED_SUMS, njit
+
 # Nanoseconds per multiplication, measured on one core in double precision; only ratios matter.
 BLAS, SPARSE_DENSE, SPARSE_SPARSE = 0.04, 0.5, 3.0
 FILLED_BYTES = 2**30  # the largest right-hand side that is filled in
+ROWS_FOR_CENTRE = 33
+COLUMNS_AT_ONCE = 256
+# How far an exponent may be off, and from which on exp(-exponent) is zero.
+LARGEST_ERROR = {np.dtype(np.float64): 3e-7, np.dtype(np.float32): 3e-4}
+VANISHING = {np.dtype(np.float64): 746.0, np.dtype(np.float32): 104.0}
 
 
 @dataclass(frozen=True)
 class RightRows:
     """The right-hand rows of a product, brought into the form that makes it cheapest."""
 
-    rows: object  # dense, or CSR
+    rows: object  # dense, or CSR; centred and scaled for distances
     norms: np.ndarray  # squared
     fill_left: bool  # whether sparse left-hand rows are filled in, block by block
     shift: np.ndarray | None = None  # what was subtracted, and is to be on the left as well
+    gamma: float = 1.0  # whose root was multiplied with
     extended: np.ndarray | None = None  # dense rows with the columns 1 and |z|^2, for distances
+    given: object = None  # the rows as they came, for differences
 
     def from_row(self, first):
         """Only the rows behind the first ones."""
-        behind = None if self.extended is None else self.extended[first:]
-        return replace(self, rows=self.rows[first:], norms=self.norms[first:], extended=behind)
+        parts = {
+            name: None if value is None else value[first:]
+            for name in ("rows", "norms", "extended", "given")
+            for value in [getattr(self, name)]
+        }
+        return replace(self, **parts)
 
 
-def prepare_right(X, Y, distances=False):
+def prepare_right(X, Y, distances=False, gamma=None):
     """Choose how X Y^T is computed, from the densities of both.
 
-    For `distances` the mean of Y is subtracted from dense rows: distances stay, and far from the
-    origin they would drown in the rounding of |x|^2 + |z|^2 - 2 x . z otherwise.
+    Parameters
+    ----------
+    X, Y : array or CSR matrix
+        Of the left-hand rows only type and density are looked at.
+    distances : bool
+        For `squared_distances`: a point amidst the rows of Y is subtracted from dense rows.
+    gamma : float, optional
+        For `gaussian_exponents`; rows are then multiplied by its root, so that norms neither
+        overflow nor vanish.
+
+    Returns
+    -------
+    RightRows
     """
-    Y = Y.astype(result_type(X, Y), copy=False)
+    given, Y = Y, Y.astype(result_type(X, Y), copy=False)
     shift = None
-    if distances and not sp.issparse(X) and not sp.issparse(Y):
-        shift = Y.mean(axis=0)
+    if (distances or gamma is not None) and not sp.issparse(X) and not sp.issparse(Y):
+        shift = _centre(Y)
         Y = Y - shift
-    norms = row_norms(Y, squared=True)
+    if gamma is not None:
+        Y = Y * Y.dtype.type(np.sqrt(gamma))
+    norms = squared_norms(Y)
     dense_y = 1.0 if not sp.issparse(Y) else Y.nnz / max(1, Y.shape[0] * Y.shape[1])
     dense_x = 1.0 if not sp.issparse(X) else X.nnz / max(1, X.shape[0] * X.shape[1])
     may_fill = Y.shape[0] * Y.shape[1] * Y.dtype.itemsize <= FILLED_BYTES
@@ -58,16 +90,29 @@ def prepare_right(X, Y, distances=False):
     fill_right = sp.issparse(Y) and (way == "blas" or (way == "sparse-dense" and sp.issparse(X)))
     rows = Y.toarray() if fill_right else Y
     extended = None
-    if distances and not sp.issparse(rows):
+    if (distances or gamma is not None) and not sp.issparse(rows):
         extended = np.column_stack([rows, np.ones_like(norms), norms])
         rows = extended[:, :-2]
-    return RightRows(rows, norms, way == "blas", shift, extended)
+    if gamma is None:
+        return RightRows(rows, norms, way == "blas", shift, extended=extended)
+    return RightRows(rows, norms, way == "blas", shift, gamma, extended, given)
+
+
+def _centre(Y):
+    """A point amidst the rows: medians of some, which a few rows far away do not move."""
+    some = Y[:: -(-Y.shape[0] // ROWS_FOR_CENTRE)]
+    return np.partition(some, len(some) // 2, axis=0)[len(some) // 2]
 
 
 def result_type(X, Y):
     """Single precision where both are; otherwise double, also of whole numbers."""
     both_single = X.dtype == np.float32 and Y.dtype == np.float32
     return np.dtype(np.float32 if both_single else np.float64)
+
+
+def squared_norms(X):
+    """|x|^2 of all rows."""
+    return row_norms(X, squared=True) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
 
 
 def inner_products(X, right, out):
@@ -85,28 +130,169 @@ def inner_products(X, right, out):
         out[...] = X @ Y.T
 
 
-def squared_distances(X, right, out, factor=1.0):
-    """`factor` |x - z|^2 for all rows x of X and z on the right, which know of `distances`.
+def squared_distances(X, right, out):
+    """|x - z|^2 for all rows x of X and z on the right, which know of `distances`, to `out`.
+
+    Rounded by about eps (|x|^2 + |z|^2), with norms about a point amidst the right-hand rows;
+    rounding to the wrong side of zero is removed.
+    """
+    _signed_squares(X, right, out, 1.0)
+    np.maximum(out, 0.0, out=out)
+
+
+def gaussian_exponents(X, right, out):
+    """-gamma |x - z|^2 for all rows x of X and z on the right, which know `gamma`, to `out`.
+
+    Where exp of them is not zero, they are right to 3e-7 (in single precision to 3e-4) for every
+    pair of rows, however far from the others these lie; between equal rows they are 0.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is in doubt below
+        norms = _signed_squares(X, right, out, -1.0)
+    eps, p = float(np.finfo(out.dtype).eps), X.shape[1]
+    # Rounding adds up by chance; only a bound excludes that what is zero seems not to be.
+    tolerable = LARGEST_ERROR[out.dtype] / (eps * (8.0 + np.sqrt(p)))
+    limits = (eps * (16.0 + p / 8.0), tolerable, VANISHING[out.dtype])
+    pairs = _doubtful_pairs(out, norms, right.norms, *(out.dtype.type(limit) for limit in limits))
+    if len(pairs[0]):
+        exact = right.gamma * exact_squares(X, right.given, *pairs)
+        out[pairs] = -np.minimum(exact, np.finfo(out.dtype).max)
+
+
+def _signed_squares(X, right, out, sign):
+    """`sign` times the scaled squared distances; returned are the norms on the left.
 
     With two more columns one product gives all of |x|^2 + |z|^2 - 2 x . z, and `out` is written
-    once. Rounding to the wrong side of zero is removed.
+    once.
     """
     X = X.astype(out.dtype, copy=False)
+    scale = out.dtype.type(np.sqrt(right.gamma))
     if right.shift is not None:
         X = X - right.shift
-    norms = row_norms(X, squared=True)
+        X *= scale
+    elif scale != 1.0:
+        X = X * scale
+    norms = squared_norms(X)
     whole = right.extended is not None and right.extended.dtype == out.dtype
     if whole and (right.fill_left or not sp.issparse(X)):
         left = np.empty((X.shape[0], right.extended.shape[1]), dtype=out.dtype)
-        left[:, :-2] = X.toarray() if sp.issparse(X) else X
-        left[:, :-2] *= -2.0 * factor
-        left[:, -2] = factor * norms
-        left[:, -1] = factor
+        np.multiply(X.toarray() if sp.issparse(X) else X, -2.0 * sign, out=left[:, :-2])
+        left[:, -2] = sign * norms
+        left[:, -1] = sign
         np.matmul(left, right.extended.T, out=out)
     else:
-        inner_products(-2.0 * X, right, out)  # the rows are fewer numbers than the products
-        out += norms[:, None]
-        out += right.norms
-        if factor != 1.0:
-            out *= factor
-    (np.maximum if factor > 0 else np.minimum)(out, 0.0, out=out)
+        inner_products(-2.0 * sign * X, right, out)  # the rows are fewer numbers than the products
+        out += sign * norms[:, None]
+        out += sign * right.norms
+    return norms
+
+
+@njit
+def _doubtful_pairs(values, left, right, bound, tolerable, vanishing):
+    """The pairs whose value in `values`, at most zero in truth, rounding may have spoilt.
+
+    Of norms a and b together rounding is at most bound (a + b). A value within it may be zero; one
+    whose rounding is more than tolerable is of use only where it is surely vanishing. Values above
+    zero are set to zero.
+    """
+    zero, found = bound * 0, 0
+    rows, columns = np.empty(64, np.int64), np.empty(64, np.int64)
+    limits = np.empty(len(right), right.dtype)
+    largest = right.max() if len(right) else zero
+    for i in range(values.shape[0]):
+        limit, is_simple = -bound * (left[i] + largest), left[i] + largest <= tolerable
+        for j in range(0 if is_simple else len(right)):
+            size = left[i] + right[j]
+            limits[j] = -bound * size - (zero if size <= tolerable else vanishing)
+        for start in range(0, len(right), COLUMNS_AT_ONCE):
+            stop = min(start + COLUMNS_AT_ONCE, len(right))
+            if is_simple and _count_and_clip(values[i, start:stop], limit) == 0:
+                continue
+            if found + stop - start > len(rows):
+                rows, columns = _longer(rows, found), _longer(columns, found)
+            for j in range(start, stop):
+                if not values[i, j] < (limit if is_simple else limits[j]):
+                    values[i, j] = min(values[i, j], zero)
+                    rows[found], columns[found] = i, j
+                    found += 1
+    return rows[:found], columns[:found]
+
+
+@njit
+def _count_and_clip(values, limit):
+    """How many are not below the limit; those above zero become zero."""
+    count = 0
+    for j in range(len(values)):
+        count += not values[j] < limit
+        values[j] = min(values[j], limit * 0)
+    return count
+
+
+@njit
+def _longer(kept, found):
+    larger = np.empty(2 * found + COLUMNS_AT_ONCE, kept.dtype)
+    larger[:found] = kept[:found]
+    return larger
+
+
+def exact_squares(X, Y, rows, columns):
+    """|x - z|^2 of the pairs of rows X[rows[k]] and Y[columns[k]], by differences, in float64."""
+    X, Y = (canonical_csr(Z) if sp.issparse(Z) else Z for Z in (X, Y))
+    if sp.issparse(X) and not sp.issparse(Y):
+        X, Y, rows, columns = Y, X, columns, rows
+    squares = np.empty(len(rows))
+    if not sp.issparse(Y):
+        _squares_dense(X, Y, rows, columns, squares)
+    elif not sp.issparse(X):
+        _squares_mixed(X, Y.indptr, Y.indices, Y.data, rows, columns, squares)
+    else:
+        _squares_sparse(
+            X.indptr, X.indices, X.data, Y.indptr, Y.indices, Y.data, rows, columns, squares
+        )
+    return squares
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _squares_dense(X, Y, rows, columns, squares):
+    for k in range(len(squares)):
+        i, j, total = rows[k], columns[k], 0.0
+        for f in range(X.shape[1]):
+            difference = np.float64(X[i, f]) - np.float64(Y[j, f])
+            total += difference * difference
+        squares[k] = total
+
+
+@njit
+def _squares_mixed(X, starts, features, values, rows, columns, squares):
+    for k in range(len(squares)):
+        i, at, end, total = rows[k], starts[columns[k]], starts[columns[k] + 1], 0.0
+        for f in range(X.shape[1]):
+            difference = np.float64(X[i, f])
+            if at < end and features[at] == f:
+                difference -= np.float64(values[at])
+                at += 1
+            total += difference * difference
+        squares[k] = total
+
+
+@njit
+def _squares_sparse(
+    starts, features, values, y_starts, y_features, y_values, rows, columns, squares
+):
+    for k in range(len(squares)):
+        a, a_end = starts[rows[k]], starts[rows[k] + 1]
+        b, b_end = y_starts[columns[k]], y_starts[columns[k] + 1]
+        total = 0.0
+        while a < a_end or b < b_end:
+            # Two sorted lists of features: take the smaller one, or both where they agree.
+            if b == b_end or (a < a_end and features[a] < y_features[b]):
+                difference = np.float64(values[a])
+                a += 1
+            elif a == a_end or y_features[b] < features[a]:
+                difference = np.float64(y_values[b])
+                b += 1
+            else:
+                difference = np.float64(values[a]) - np.float64(y_values[b])
+                a += 1
+                b += 1
+            total += difference * difference
+        squares[k] = total
