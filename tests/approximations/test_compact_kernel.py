@@ -266,7 +266,7 @@ def test_a_factor_that_does_not_fit_is_refused_before_it_is_computed():
     for allowed in (12, 31):
         with pytest.raises(MemoryLimitError, match="Cholesky factor of 3,000 rows"):
             fitted(X, 0.03, max_memory=allowed * needed).shifted(0.0)
-    with pytest.raises(MemoryLimitError, match=r"40 bytes each.*solver='newton'"):
+    with pytest.raises(MemoryLimitError, match=r"52 bytes each.*solver='newton'"):
         fitted(X, 0.03, max_memory=33 * needed).features(X)
 
 

@@ -23,7 +23,7 @@ from kernlab.bandwidth import positive
 from kernlab.kernels import Compact, askey_exponent
 from kernlab.runtime import single_blas_thread
 
-FEATURE_BYTES = 40  # an entry of L and of F, and the copy of F that LIBLINEAR makes
+FEATURE_BYTES = 52  # an entry of L and of F, and of LIBLINEAR's copies of F
 
 
 class CompactKernel(FeatureMap):
