@@ -243,7 +243,10 @@ class Features:
         if rows is None:
             rows = np.arange(self.shape[0])
         if a.ndim == 2:
-            return np.stack([self.rdot(column, rows) for column in a.T], axis=1)
+            total = np.zeros((self._width, a.shape[1]))
+            for part in row_blocks(len(rows), self._block_rows()):
+                total += self._kept(rows[part]).T @ a[part]
+            return self._unfold(total)
 
         def part(arrays, first, chosen):
             out = np.zeros(self._width)
@@ -359,6 +362,11 @@ class Features:
         values = self.A[rows].astype(dtype, copy=False)
         return values if self.map_ is None else self.map_.apply(values)
 
+    def _kept(self, rows):
+        """What rows at ascending positions are kept as, in double precision."""
+        values = self.A[_as_slice(rows)] if self._is_kept else self._gathered(rows)
+        return values.astype(np.float64, copy=False)
+
     def _gathered(self, rows):
         """Rows at ascending positions of features that are formed, from the blocks they are in."""
         parts = [
@@ -410,6 +418,13 @@ class Features:
         worthwhile = int(n_rows * per_row // VALUES_PER_THREAD)
         parts = max(1, min(thread_count(), worthwhile))
         return row_blocks(n_rows, -(-n_rows // parts)) or [slice(0, 0)]
+
+
+def _as_slice(rows):
+    """Ascending positions without gaps as a slice, which copies nothing."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return slice(rows[0], rows[-1] + 1)
+    return rows
 
 
 # --------------------------------------------------------------------------- compiled passes

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from kernlab.rows.arrays import ArrayRows, Rows, as_dense
-from kernlab.rows.duplicates import DistinctRows, distinct_rows
+from kernlab.rows.duplicates import DistinctRows, distinct_rows, merged_rows
 from kernlab.rows.files import open_rows
 from kernlab.rows.text import DataError
 
@@ -23,6 +23,7 @@ __all__ = [
     "as_dense",
     "as_rows",
     "distinct_rows",
+    "merged_rows",
     "validate_rows",
 ]
 

@@ -30,6 +30,7 @@ class Rows:
     labels = None
     in_memory = False
     dtype = np.dtype(np.float64)
+    _known_finite = False
 
     def __len__(self):
         return self.shape[0]
@@ -133,8 +134,10 @@ class Rows:
         return low.astype(np.float64), high.astype(np.float64)
 
     def check_finite(self):
-        """Refuse NaN and infinity, naming the first row that has one."""
-        self.reduce(_refuse_not_finite, np.arange(len(self)), combine=lambda a, b: None)
+        """Refuse NaN and infinity, naming the first row that has one; rows are read once for it."""
+        if not self._known_finite:
+            self.reduce(_refuse_not_finite, np.arange(len(self)), combine=lambda a, b: None)
+        self._known_finite = True
 
     def slices(self, n=None):
         """Slices that cover the rows in order, of `n` rows each or of about 8 MB."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.rows.arrays import ArrayRows
+from kernlab.rows.arrays import ArrayRows, Rows
 from kernlab.runtime import for_each_block, njit
 
 
@@ -53,6 +53,29 @@ def distinct_rows(X, *others):
         return None
     order = np.argsort(first)
     return DistinctRows(first[order], counts[order])
+
+
+def merged_rows(X, weights=None):
+    """Equal rows as one, with the sum of their weights; rows of weight zero are left out.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Rows
+    weights : array of n numbers that are not negative, default None
+        How often each row counts; None for once.
+
+    Returns
+    -------
+    (array of positions, array of weights) or None
+        The first of each set of equal rows, in an order that the values of the rows alone decide:
+        repeating rows, or shuffling them, changes nothing. None where there is nothing to merge.
+    """
+    keys = _keys(X if isinstance(X, Rows) else ArrayRows(X), 0)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    if weights is None and len(first) == len(inverse):
+        return None
+    sums = np.bincount(inverse, weights).astype(np.float64)
+    return first[sums > 0], sums[sums > 0]
 
 
 def _agree(table, one, other):
