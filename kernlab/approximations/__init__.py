@@ -8,7 +8,7 @@ from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.hss import HSSKernel
 from kernlab.approximations.nystrom import Nystrom
 from kernlab.approximations.polynomial.approximation import PolynomialMap
-from kernlab.approximations.reduced import ReducedMap, RootMap
+from kernlab.approximations.reduced import ReducedMap
 
 __all__ = [
     "APPROXIMATIONS",
@@ -21,7 +21,6 @@ __all__ = [
     "Nystrom",
     "PolynomialMap",
     "ReducedMap",
-    "RootMap",
     "get_approximation",
 ]
 
@@ -29,7 +28,6 @@ APPROXIMATIONS = {
     "exact": ExactKernel,
     "nystrom": Nystrom,
     "reduced": ReducedMap,
-    "root": RootMap,
     "compact": CompactKernel,
     "hss": HSSKernel,
     "polynomial": PolynomialMap,

@@ -11,6 +11,9 @@ transformer, so that it works in a user's own pipeline. A solver needs one of th
 `decision(X, coefficients)` (weights of the features) or `dual_decision(X, coefficients, rows)` (one
 coefficient for each fitted row named), in blocks.
 
+Rows come as `kernlab.rows.Rows`, from memory or from files. What looks at all of them at once takes
+`rows.whole(max_memory)`; a features map needs no more than blocks and a sample.
+
 A map to features is a `FeatureMap`: it says how it is fitted, how many features it has and what
 those of one block of rows are; all else follows. Its K~ = F F^T has rank k, so that (Woodbury)
 
@@ -29,48 +32,64 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernlab.features import Features
 from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
-from kernlab.rows.validation import validate_data
-from kernlab.runtime import for_each_block, require_memory, row_blocks
+from kernlab.rows import validate_rows
+from kernlab.runtime import for_each_block, memory_limit, require_memory, row_blocks
 
+KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 NEEDS = ("features", "operator", "shifted")
 ROWS_PER_BLOCK = 4096
 BLOCK_BYTES = 2**23  # features that each thread holds at a time
 SMALLEST_BLOCK = 512
+SAMPLE = 20_000  # rows that a rule for gamma sees of those that are not in memory
 
 
 class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all approximations of a kernel matrix.
 
-    A subclass writes `_fit(X)`, `rank_`, `nbytes`, and those of `features`,
+    A subclass writes `_fit(rows, sample_weight)`, `rank_`, `nbytes`, and those of `features`,
     `operator` and `shifted` that it has. Its first parameters are the kernel's, and one is
-    `max_memory`; fitted are `kernel_`, `rank_`, `nbytes` and `timings_` (seconds by stage).
+    `max_memory`; fitted are `kernel_`, `rank_`, `nbytes` (bytes held, without the fitted rows) and
+    `timings_` (seconds by stage).
     """
 
     is_kernel_map = True  # whether K~ is a matrix of inner products that stands for the kernel's
 
     # ------------------------------------------------------------------------ fitting
-    def fit(self, X, y=None):
-        """Fit on the rows of X, an array or a CSR matrix; labels are not looked at."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit on rows.
+
+        Parameters
+        ----------
+        X : rows, as `kernlab.rows.as_rows` takes them
+        y : ignored
+        sample_weight : array of n numbers that are not negative, default None
+            How often each row counts where rows are drawn or averaged: 2 is the row twice.
+        """
+        rows = validate_rows(self, X)
         self.timings_ = {}
-        self.kernel_ = self._make_kernel(X)
-        self._rows = X
-        self._fit(X)
+        self.kernel_ = self._make_kernel(rows.whole() if rows.in_memory else _sample(rows))
+        self._rows = rows
+        self._fit(rows, _checked_weights(sample_weight, len(rows)))
         return self
 
-    def _fit(self, X):
+    def _fit(self, rows, sample_weight=None):
         raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted")
 
     def _make_kernel(self, X):
-        """The kernel, with parameters that follow a rule computed from the rows of X."""
-        return make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, X=X)
+        """The kernel, with parameters that follow a rule computed from rows (or a sample) X."""
+        given = {n: v for n, v in self.get_params(deep=False).items() if n in KERNEL_PARAMETERS}
+        return make_kernel(self.kernel, **given, X=X)
+
+    def _validated_rows(self, X):
+        """Rows to be transformed or decided on."""
+        check_is_fitted(self)
+        return validate_rows(self, X, reset=False)
 
     def _validated(self, X):
-        check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-        )
+        """The same as one array or CSR matrix."""
+        return self._validated_rows(X).whole(self.max_memory)
 
     def _fitted_rows(self):
         if self._rows is None:
@@ -78,6 +97,13 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"the fitted rows are not stored with {type(self).__name__}: fit it again"
             )
         return self._rows
+
+    def _is_fitted_on(self, rows):
+        """Whether these are the very rows of the fit, not others of the same values."""
+        mine = self._rows
+        if mine is None or not (rows.in_memory and mine.in_memory):
+            return rows is mine
+        return rows.whole() is mine.whole()
 
     def __getstate__(self):
         """The fitted rows are the caller's: they are left out of what is stored."""
@@ -117,6 +143,20 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return self.features(X)
         return self.operator() if need == "operator" else self
 
+    def sorted_for(self, need, X):
+        """`data_for`, in an order of the rows in which what is read stands together.
+
+        Returns
+        -------
+        data : as of `data_for`
+        order : array of positions in X, or the slice of all
+        """
+        return self.data_for(need, X), slice(None)
+
+    def dual_from_weights(self, weights):
+        """The coefficient of each fitted row, from weights of the features; None where new rows
+        are decided by the weights themselves."""
+
     def features(self, X):
         """The features of X as a solver takes them."""
         raise self._missing("features")
@@ -146,7 +186,7 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def exact_product(self, V):
         """K V with the exact kernel matrix of the fitted rows, which is never formed."""
-        rows = self._fitted_rows()
+        rows = self._fitted_rows().whole(self.max_memory)
         return kernel_product(self.kernel_, rows, rows, V, self.max_memory)
 
     # ------------------------------------------------------------------ new points
@@ -157,6 +197,15 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def dual_decision(self, X, coefficients, rows):
         """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
         raise self._missing("operator")
+
+    def _kernel_scores(self, rows, points, weights):
+        """K(rows, points) @ weights; rows of a file are read in blocks."""
+        scores = np.zeros((len(rows), *np.shape(weights)[1:]))
+        if len(weights):
+            for part in [slice(0, len(rows))] if rows.in_memory else rows.slices():
+                block = rows.block(part)
+                scores[part] = kernel_product(self.kernel_, block, points, weights, self.max_memory)
+        return scores
 
     def expansion(self, coefficients):
         """Points and weights with decision(X) = K(X, points) @ weights; None where there are none.
@@ -181,9 +230,9 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 class FeatureMap(Approximation):
     """Base of approximations by features, F F^T near K or, where not `is_kernel_map`, another.
 
-    A subclass writes `_fit(X)`, `rank_` (the number of features) and `_block(X)`,
+    A subclass writes `_fit(rows, sample_weight)`, `rank_` (the number of features) and `_block(X)`,
     the features of one block of rows, which several threads call at once. Where it has a parameter
-    `dtype`, that is the precision of the features; None is that of X.
+    `dtype`, that is the precision of the features; None is that of the rows.
     """
 
     dtype = None
@@ -191,51 +240,62 @@ class FeatureMap(Approximation):
     def _block(self, X):
         raise NotImplementedError(f"{type(self).__name__} does not say what its features are")
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         self._features = self._gram = self._shifted = None
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
 
     @classmethod
     def offers(cls, need):
         return need == "features" or (need in NEEDS and cls.is_kernel_map is not False)
 
     # ------------------------------------------------------------------------- features
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and give the features of the fitted rows."""
-        self.fit(X, y)
+        self.fit(X, y, sample_weight)
         with self._timed("features"):
             return self._training_features()
 
     def transform(self, X):
-        """The features of X, an array of shape (n, rank_), computed in blocks of rows."""
-        X = self._validated(X)
-        features = self._room_for(X.shape[0], self.rank_, self._precision(X))
+        """The features of rows X, an array of shape (n, rank_), computed in blocks of rows."""
+        rows = self._validated_rows(X)
+        features = self._room_for(len(rows), self.rank_, self._precision(rows))
 
-        def compute(rows):
-            features[rows] = self._block(X[rows])
+        def compute(part):
+            features[part] = self._block(rows.block(part))
 
-        for_each_block(compute, self._blocks(X.shape[0]))
+        for_each_block(compute, self._slices(len(rows)))
         return features
 
     def features(self, X):
-        """The features of X as a solver takes them; of the fitted rows as training made them."""
-        X = self._validated(X)
-        return self._training_features() if X is self._rows else self.transform(X)
+        """The features of rows X as a solver takes them; of the fitted rows, as training made them.
+
+        Returns
+        -------
+        Features
+            In memory where max_memory holds them, otherwise formed a block at a time.
+        """
+        rows = self._validated_rows(X)
+        dtype, shape = self._precision(rows), (len(rows), self.rank_)
+        if dtype.itemsize * shape[0] * shape[1] > memory_limit(self.max_memory):
+            return Features.formed(shape, lambda part, room: self._block(rows.block(part)), dtype)
+        with self._timed("features"):
+            known = self._is_fitted_on(rows)
+            return Features(self._training_features() if known else self.transform(rows))
 
     def iter_features(self, X, rows_per_block=ROWS_PER_BLOCK):
-        """Yield (slice, features of X[slice]) in order: never all features at once."""
-        X = self._validated(X)
-        for rows in row_blocks(X.shape[0], rows_per_block):
-            yield rows, self.transform(X[rows])
+        """Yield (slice, features of these rows) in order: never all features at once."""
+        rows = self._validated_rows(X)
+        for part, block in rows.blocks(rows_per_block):
+            yield part, self.transform(block)
 
     def _training_features(self):
         """The features of the fitted rows, where a fit knows more of them than of others."""
         return self.transform(self._fitted_rows())
 
-    def _precision(self, X):
-        return np.dtype(X.dtype if self.dtype is None else self.dtype)
+    def _precision(self, rows):
+        return np.dtype(rows.dtype if self.dtype is None else self.dtype)
 
-    def _blocks(self, n_rows, n_columns=None):
+    def _slices(self, n_rows, n_columns=None):
         n_columns = self.rank_ if n_columns is None else n_columns
         return row_blocks(n_rows, max(SMALLEST_BLOCK, BLOCK_BYTES // (8 * max(1, n_columns))))
 
@@ -253,16 +313,16 @@ class FeatureMap(Approximation):
 
     def decision(self, X, coefficients):
         """Scores of new points from weights of the features, in blocks."""
-        X, weights = self._validated(X), np.asarray(coefficients, dtype=np.float64)
+        rows, weights = self._validated_rows(X), np.asarray(coefficients, dtype=np.float64)
         expanded = self.expansion(weights)
         if expanded is not None:
-            return kernel_product(self.kernel_, X, *expanded, self.max_memory)
-        scores = np.empty((X.shape[0], *weights.shape[1:]))
+            return self._kernel_scores(rows, *expanded)
+        scores = np.empty((len(rows), *weights.shape[1:]))
 
-        def compute(rows):
-            scores[rows] = self._block(X[rows]) @ weights
+        def compute(part):
+            scores[part] = self._block(rows.block(part)) @ weights
 
-        for_each_block(compute, self._blocks(X.shape[0]))
+        for_each_block(compute, self._slices(len(rows)))
         return scores
 
     def error(self, X, n_sampled=1000, random_state=0):
@@ -273,62 +333,51 @@ class FeatureMap(Approximation):
         float : |K - F F^T| / |K| in the Frobenius norm, on a random block of at most `n_sampled`
             rows and columns.
         """
-        X = self._validated(X)
+        rows = self._validated_rows(X)
         generator = np.random.default_rng([random_state, 1])  # not the one that drew landmarks
-        sample = np.sort(generator.choice(X.shape[0], min(n_sampled, X.shape[0]), replace=False))
-        K = self.kernel_(X[sample]).astype(np.float64)
-        F = self.transform(X[sample])
+        sample = np.sort(generator.choice(len(rows), min(n_sampled, len(rows)), replace=False))
+        X = rows.take(sample)
+        K = self.kernel_(X).astype(np.float64)
+        F = self.transform(X)
         F = (F.toarray() if sp.issparse(F) else F).astype(np.float64, copy=False)
         return float(la.norm(K - F @ F.T) / max(la.norm(K), np.finfo(float).tiny))
 
     # ---------------------------------------------------------- products and solves with F F^T
     def operator(self):
         """K~ = F F^T of the fitted rows as a SciPy LinearOperator."""
-        return GramOperator(self._own_features())
+        F = self._own_features()
+
+        def product(V):
+            return F.dot(F.rdot(V))
+
+        names = ("matvec", "rmatvec", "matmat", "rmatmat")
+        return LinearOperator((F.shape[0],) * 2, dtype=np.float64, **dict.fromkeys(names, product))
 
     def shifted(self, beta):
         """Solves with K~ + beta I; the factor of the beta asked for last is kept."""
         if self._shifted is None or self._shifted.beta != beta:
-            features = self._own_features()
+            F = self._own_features()
             if self._gram is None:
-                self._gram = _gram(features)
-            self._shifted = ShiftedGram(features, self._gram, beta)
+                self._gram = F.gram()
+            self._shifted = ShiftedGram(F, self._gram, beta)
         return self._shifted
 
     def dual_decision(self, X, coefficients, rows):
         """Scores of new points: K~(X, fitted rows) @ coefficients, over the rows named only."""
-        features = self._own_features()[rows]
-        return self.decision(X, _down(features, np.asarray(coefficients, dtype=np.float64)))
+        F = self._own_features()
+        return self.decision(X, F.rdot(np.asarray(coefficients, dtype=np.float64), rows))
 
     def _own_features(self):
         if not self.offers("operator"):
             raise self._missing("operator")
         if self._features is None:
-            self._features = self._training_features()
+            self._features = Features(self._training_features())
         return self._features
 
     @property
     def _bytes_of_solves(self):
         held = (self._features, self._gram, self._shifted)
         return sum(part.nbytes for part in held if part is not None)
-
-
-class GramOperator(LinearOperator):
-    """F F^T."""
-
-    def __init__(self, features):
-        super().__init__(np.dtype(np.float64), (len(features),) * 2)
-        self._features = features
-
-    def _matmat(self, V):
-        return _up(self._features, _down(self._features, V))
-
-    _matvec = _matmat
-
-    def _adjoint(self):
-        return self
-
-    _transpose = _adjoint
 
 
 class ShiftedGram:
@@ -348,40 +397,28 @@ class ShiftedGram:
 
     def solve(self, B):
         """S with (F F^T + beta I) S = B; what rounding leaves of B is solved for once more."""
-        B = np.asarray(B, dtype=np.float64)
+        F, B = self._features, np.asarray(B, dtype=np.float64)
         S = self._once(B)
-        left = B - self.beta * S - _up(self._features, _down(self._features, S))
-        return S + self._once(left)
+        return S + self._once(B - self.beta * S - F.dot(F.rdot(S)))
 
     def _once(self, B):
-        return (B - _up(self._features, la.cho_solve(self._factor, _down(self._features, B)))) / (
-            self.beta
-        )
+        F = self._features
+        return (B - F.dot(la.cho_solve(self._factor, F.rdot(B)))) / self.beta
 
 
-def _gram(features):
-    """F^T F, in double precision whatever the features'."""
-    gram = np.zeros((features.shape[1],) * 2)
-    for rows in row_blocks(len(features), ROWS_PER_BLOCK):
-        some = features[rows].astype(np.float64, copy=False)
-        gram += some.T @ some
-    return gram
+def _sample(rows):
+    return rows.sample(SAMPLE, random_state=0)
 
 
-def _down(features, B):
-    """F^T B"""
-    down = np.zeros((features.shape[1], *B.shape[1:]))
-    for rows in row_blocks(len(features), ROWS_PER_BLOCK):
-        down += features[rows].astype(np.float64, copy=False).T @ B[rows]
-    return down
-
-
-def _up(features, V):
-    """F V"""
-    up = np.empty((len(features), *V.shape[1:]))
-    for rows in row_blocks(len(features), ROWS_PER_BLOCK):
-        up[rows] = features[rows].astype(np.float64, copy=False) @ V
-    return up
+def _checked_weights(sample_weight, n_rows):
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
+    if not weights.any():
+        raise ValueError("all sample weights are zero: no row is left")
+    return weights
 
 
 def held_bytes(rows):

@@ -2,28 +2,67 @@
 
 As features it is any factor F with F F^T = K: the support vector machine with kernel K and the
 linear one on the rows of F are the same problem (Proposition 1 of the LLSVM paper, Theorem 1 of
-the LASN paper). The factor here is a Cholesky factor with pivoting, which stops at the numerical
-rank and costs n r^2 instead of the 10 n^3 of an eigendecomposition.
+the LASN paper). Features of new points are F = K(x, points) M, as of the Nystrom method:
+
+- "cholesky": a Cholesky factor with pivoting, M = L_11^-T on the pivots. It stops at the numerical
+  rank and costs n r^2 instead of the 10 n^3 of an eigendecomposition.
+- "eigenvectors": F = V S^1/2 with K = V S V^T.
+- "root": the symmetric root, F = V S^1/2 V^T = K^1/2 (LLSVM, Table 1).
 """
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.approximations.base import FeatureMap
-from kernlab.kernels import is_semidefinite, kernel_product
-from kernlab.runtime import require_memory
+from kernlab.approximations.base import FeatureMap, held_bytes
+from kernlab.approximations.landmarkmap import CholeskyMap, SpectralMap
+from kernlab.features import Features
+from kernlab.kernels import is_semidefinite
+from kernlab.runtime import require_memory, row_blocks
+
+FACTORS = ("cholesky", "eigenvectors", "root")
+NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out
 
 
 class ExactKernel(FeatureMap):
     """The exact kernel matrix of the fitted rows: features, operator and shifted solves.
 
-    Parameters: the kernel's (see `make_kernel`), `rank_tol`, the pivot relative to the largest
-    diagonal entry at which the factor ends, and `max_memory` in bytes or as "4GB".
-    Fitted: `matrix_` (K); and, computed when first asked for, `rank_`, `pivots_` (the rows that
-    the factor is built on) and `residual_` (how well the factor reproduces K).
+    Features are in double precision whatever the rows: in single precision K would lose its
+    definiteness to rounding, and the triangle, which may be nearly singular, would make much of the
+    difference.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0
+        The kernel's (see `make_kernel`).
+    factor : "cholesky", "eigenvectors" or "root", default "cholesky"
+        See the module.
+    rank_tol : float, default 1e-14
+        The pivot, relative to the largest diagonal entry, at which the Cholesky factor ends.
+    max_memory : int or str, default None
+
+    Attributes
+    ----------
+    matrix_ : array of shape (n, n)
+        K.
+    rank_ : int
+        The number of features, computed when first asked for, as are
+    points_, pivots_, residual_
+        The rows that features of new points are made of, their positions, and how well the Cholesky
+        factor reproduces K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernlab.approximations import ExactKernel
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> exact = ExactKernel(gamma=0.5)
+    >>> F = exact.fit_transform(X)
+    >>> bool(np.abs(F @ F.T - exact.matrix_).max() < 1e-12)
+    True
     """
 
     def __init__(
@@ -33,6 +72,7 @@ class ExactKernel(FeatureMap):
         gamma="scale",
         degree=3,
         coef0=1.0,
+        factor="cholesky",
         rank_tol=1e-14,
         max_memory=None,
     ):
@@ -40,11 +80,14 @@ class ExactKernel(FeatureMap):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.factor = factor
         self.rank_tol = rank_tol
         self.max_memory = max_memory
 
-    def _fit(self, X):
-        n = X.shape[0]
+    def _fit(self, rows, sample_weight=None):
+        if self.factor not in FACTORS:
+            raise ValueError(f"factor={self.factor!r} is not one of {', '.join(FACTORS)}")
+        n = len(rows)
         require_memory(
             5 * 8 * n * n,
             self.max_memory,
@@ -52,19 +95,22 @@ class ExactKernel(FeatureMap):
             arithmetic=f"5 x {n:,}^2 x 8 bytes",
             way_out="Allow more with max_memory, take fewer rows, or use an approximation.",
         )
-        # In single precision K would lose its definiteness to rounding, and the triangle, which may
-        # be all but singular, would make much of the difference.
-        self.X_ = X.astype(np.float64, copy=False)
+        self.X_ = rows.whole(self.max_memory).astype(np.float64, copy=False)
         with self._timed("kernel"):
             self.matrix_ = self.kernel_(self.X_)
-        self._factor = PivotedCholesky(self.matrix_, self.rank_tol, type(self.kernel_).__name__)
         self._semidefinite = None
+        for derived in ("_factorised", "map_"):
+            self.__dict__.pop(derived, None)
 
     @property
     def nbytes(self):
         """Bytes held: the matrix, and those of its factors that were asked for."""
-        shifted = self._shifted.nbytes if self._shifted is not None else 0
-        return self.matrix_.nbytes + self._factor.nbytes + shifted
+        held = self.matrix_.nbytes + held_bytes(self.X_) + self._bytes_of_solves
+        if "_factorised" in self.__dict__:
+            held += self._factorised.features.nbytes
+        if "map_" in self.__dict__:
+            held += self.map_.nbytes
+        return held
 
     @property
     def is_kernel_map(self):
@@ -80,33 +126,84 @@ class ExactKernel(FeatureMap):
         return self.is_kernel_map
 
     # ------------------------------------------------------------------- features
+    @cached_property
+    def _factorised(self):
+        if self.factor == "cholesky":
+            return self._cholesky()
+        values, vectors = la.eigh(self.matrix_)
+        largest = max(float(values[-1]), np.finfo(float).tiny)
+        if values[0] < -1e-8 * largest:
+            raise self._not_definite(values[0])
+        kept = values > NEGLIGIBLE * largest
+        root, vectors = np.sqrt(values[kept]), vectors[:, kept]
+        features, to_features = vectors * root, vectors / root
+        if self.factor == "root":
+            features, to_features = features @ vectors.T, to_features @ vectors.T
+        return Factor(features, np.arange(len(features)), SpectralMap(to_features), None)
+
+    def _cholesky(self):
+        """P^T K P = L L^T down to the numerical rank; L with its rows in the order of the data."""
+        K = self.matrix_
+        largest = max(float(np.max(np.diag(K))), np.finfo(float).tiny)
+        # K is symmetric: its transpose is the column-ordered array that LAPACK wants to overwrite.
+        lower, pivots, rank, _ = la.lapack.dpstrf(K.T, lower=1, tol=self.rank_tol * largest)
+        order, features = pivots - 1, np.zeros((len(K), rank))
+        for columns in row_blocks(rank, 256):
+            features[order, columns] = np.tril(lower[:, columns], -columns.start)
+        # A factor that ends early without reproducing K means that K has negative eigenvalues.
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(features), 4))
+        product = K @ signs
+        error = np.abs(product - features @ (features.T @ signs)).max()
+        residual = float(error / max(np.abs(product).max(), np.finfo(float).tiny))
+        if residual > 1e-6:
+            raise self._not_definite(la.eigh(K, subset_by_index=[0, 0], eigvals_only=True)[0])
+        return Factor(features, order[:rank], None, residual)
+
+    def _not_definite(self, smallest):
+        return ValueError(
+            f"the {type(self.kernel_).__name__} kernel matrix is not positive semidefinite on "
+            f"these rows (smallest eigenvalue {smallest:.3g}), so it has no real factor: choose "
+            "other kernel parameters or a positive definite kernel"
+        )
+
+    @cached_property
+    def map_(self):
+        """M, which makes features of kernel values at the fitted rows `pivots_`."""
+        features, pivots, map_, _ = self._factorised
+        return CholeskyMap(features[pivots]) if map_ is None else map_
+
     @property
     def rank_(self):
-        return len(self._factor.pivots)
+        return self._factorised.features.shape[1]
 
     @property
     def pivots_(self):
-        return self._factor.pivots
+        return self._factorised.pivots
 
     @property
     def residual_(self):
-        return self._factor.residual
+        return self._factorised.residual
+
+    def features(self, X):
+        """The features of rows X as a solver takes them: of the fitted rows, the factor itself."""
+        rows = self._validated_rows(X)
+        return self._own_features() if self._is_fitted_on(rows) else super().features(rows)
+
+    def _own_features(self):
+        return Features(self._factorised.features)
 
     def _training_features(self):
-        """The factor itself: no kernel value is computed twice."""
-        return self._factor.features
+        return self._factorised.features.copy()
 
-    def _precision(self, X):
+    def _precision(self, rows):
         return np.dtype(np.float64)
 
     def _block(self, X):
-        """L_11^{-1} K(pivots, x), which gives F on the fitted rows."""
-        values = self.kernel_(X.astype(np.float64, copy=False), self.X_[self.pivots_])
-        return la.solve_triangular(self._factor.corner, values.T, lower=True, check_finite=False).T
+        points = self.X_[self.pivots_]
+        return self.map_.apply(self.kernel_(X.astype(np.float64, copy=False), points))
 
     def expansion(self, coefficients):
-        weights = la.solve_triangular(self._factor.corner, coefficients, lower=True, trans="T")
-        return self.X_[self.pivots_], weights
+        return self.X_[self.pivots_], self.map_.fold(coefficients)
 
     # ---------------------------------------------------------- operator and solves
     def operator(self):
@@ -136,62 +233,17 @@ class ExactKernel(FeatureMap):
 
     def dual_decision(self, X, coefficients, rows):
         """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
-        X = self._validated(X)
-        if len(rows) == 0:
-            return np.zeros((X.shape[0], *np.shape(coefficients)[1:]))
-        return kernel_product(self.kernel_, X, self.X_[rows], coefficients, self.max_memory)
+        return self._kernel_scores(self._validated_rows(X), self.X_[rows], coefficients)
 
 
-class PivotedCholesky:
-    """P^T K P = L L^T down to the numerical rank; computed when first asked for.
+class Factor(NamedTuple):
+    """F with F F^T = K, the rows that it is built on, the map of eigenvectors, if it is that of
+    them, and how far a Cholesky factor is from reproducing K."""
 
-    `features` is L with its rows in the order of the data, `pivots` the rows it is built on,
-    `corner` the triangle of these rows, `residual` the largest entry of |K v - F F^T v| for a few
-    vectors v of random signs, relative to the largest of |K v|.
-    """
-
-    def __init__(self, matrix, rank_tol, kernel_name):
-        self._matrix, self._rank_tol, self._kernel_name = matrix, rank_tol, kernel_name
-
-    @cached_property
-    def _parts(self):
-        largest = max(float(np.max(np.diag(self._matrix))), np.finfo(float).tiny)
-        # K is symmetric: its transpose is the column-ordered array that LAPACK wants to overwrite.
-        lower, pivots, rank, _ = la.lapack.dpstrf(
-            self._matrix.T, lower=1, tol=self._rank_tol * largest
-        )
-        order = pivots - 1
-        features = np.zeros((len(order), rank))
-        features[order] = np.tril(lower[:, :rank])
-        residual = self._checked_residual(features)
-        return features, order[:rank], residual
-
-    def _checked_residual(self, features):
-        """A factor that ends early without reproducing K means that K has negative eigenvalues."""
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(features), 4))
-        product = self._matrix @ signs
-        error = np.abs(product - features @ (features.T @ signs)).max()
-        residual = float(error / max(np.abs(product).max(), np.finfo(float).tiny))
-        if residual > 1e-6:
-            smallest = la.eigh(self._matrix, subset_by_index=[0, 0], eigvals_only=True)[0]
-            raise ValueError(
-                f"the {self._kernel_name} kernel matrix is not positive semidefinite on these rows "
-                f"(smallest eigenvalue {smallest:.3g}), so it has no real factor: choose other "
-                "kernel parameters or a positive definite kernel"
-            )
-        return residual
-
-    features = property(lambda self: self._parts[0])
-    pivots = property(lambda self: self._parts[1])
-    residual = property(lambda self: self._parts[2])
-
-    @property
-    def corner(self):
-        return self.features[self.pivots]
-
-    @property
-    def nbytes(self):
-        return self._parts[0].nbytes if "_parts" in self.__dict__ else 0
+    features: np.ndarray
+    pivots: np.ndarray
+    map_: SpectralMap | None
+    residual: float | None
 
 
 class ShiftedExact:

@@ -3,16 +3,22 @@
 "kmeans": centres of a few of Lloyd's steps, as both papers; "uniform": rows at random; "first":
 the first rows; "rpcholesky": rows chosen with a probability that follows what the rows chosen
 before leave unexplained (Chen, Epperly, Tropp and Webber 2022); "leverage": rows chosen by their
-ridge leverage score in a pilot approximation. Everything but "first" looks at no more than
-`max_rows` rows, taken at random (the papers take the first, which for a sorted file is no sample).
+ridge leverage score in a pilot approximation. Everything but "first" and "uniform" looks at no more
+than `max_rows` rows, taken at random (the papers take the first, which for a sorted file is no
+sample).
+
+A row of weight 2 is the row twice: of up to `max_rows` rows equal ones are taken together, with the
+sum of their weights, in an order of their values, so that the same landmarks are found; more rows
+are drawn with chances in proportion to their weights.
 """
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations.kmeans import kmeans_centres
-from kernlab.runtime import blas_threads_for, for_each_block, row_blocks
+from kernlab.approximations.kmeans import draw, kmeans_centres
+from kernlab.rows import as_rows, merged_rows
+from kernlab.runtime import blas_threads_for, for_each_block, require_memory, row_blocks
 
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
 MAX_ROWS = 20_000
@@ -26,32 +32,73 @@ def choose_landmarks(
     *,
     kernel,
     random_state=None,
+    sample_weight=None,
+    max_memory=None,
     max_rows=MAX_ROWS,
     candidates="uniform",
     n_steps=3,
 ):
-    """The landmarks: `n_landmarks` points by the rule `how`, or `how` itself if it is an array.
+    """The landmarks, by a rule or as given.
 
-    `candidates`: "uniform" or "first", the rows looked at where there are more than `max_rows`.
-    `n_steps`: Lloyd's steps for "kmeans". "rpcholesky" returns fewer where fewer rows explain all.
+    Parameters
+    ----------
+    X : array, CSR matrix or Rows
+    n_landmarks : int or "sqrt", default "sqrt"
+    how : str or array, default "kmeans"
+        A rule of `LANDMARKS`, or the landmarks themselves.
+    kernel : Kernel
+        For "rpcholesky" and "leverage".
+    random_state : int, default None
+    sample_weight : array, default None
+        How often each row counts.
+    max_memory : int or str, default None
+    max_rows : int, default 20,000
+        How many rows are looked at.
+    candidates : "uniform" or "first", default "uniform"
+        Which rows are looked at where there are more.
+    n_steps : int, default 3
+        Lloyd's steps for "kmeans".
+
+    Returns
+    -------
+    array or CSR matrix
+        Fewer points than asked for where fewer rows are distinct and some are repeated, and where
+        "rpcholesky" finds that fewer explain all.
     """
+    rows, weights = as_rows(X), sample_weight
     if not isinstance(how, str):
-        return _checked_points(how, X)
+        return _checked_points(how, rows)
     if how not in LANDMARKS:
         names = ", ".join(map(repr, LANDMARKS))
         raise ValueError(f"landmarks={how!r} is not one of {names}, nor an array of points")
-    k = resolve_n_landmarks(n_landmarks, X.shape[0])
-    generator = np.random.default_rng(random_state)
+    n = len(rows) if weights is None else round(max(weights.sum(), np.count_nonzero(weights)))
+    k, limit = resolve_n_landmarks(n_landmarks, n), max_rows
     if how == "first":
-        return X[:k]
+        return rows.take(np.arange(k) if weights is None else np.flatnonzero(weights)[:k])
+    generator = np.random.default_rng(random_state)
+    if how == "uniform" and len(rows) > max(limit, k):
+        return rows.take(draw(len(rows), k, generator, weights))
+    pool, weights = _candidates(rows, weights, max(limit, k), candidates, generator, max_memory)
+    k = min(k, pool.shape[0])
     if how == "uniform":
-        return X[_uniform(X.shape[0], k, generator)]
-    pool = _candidates(X, max(max_rows, k), candidates, generator)
+        return pool[draw(pool.shape[0], k, generator, weights)]
     if how == "kmeans":
-        return kmeans_centres(pool, k, n_steps, generator)
+        return kmeans_centres(pool, k, n_steps, generator, weights, max_memory)
+    _require_memory(pool.shape[0], k, how, max_memory)
     # What is left unexplained is a small difference: single precision would not resolve it.
     choose = _rpcholesky if how == "rpcholesky" else _leverage
-    return pool[choose(pool.astype(np.float64, copy=False), k, generator, kernel)]
+    return pool[choose(pool.astype(np.float64, copy=False), k, generator, kernel, weights)]
+
+
+def _require_memory(n, k, how, max_memory):
+    require_memory(
+        8 * (n * max(k, 100) + 4 * k * k),
+        max_memory,
+        what=f"choosing {k:,} of {n:,} rows by landmarks={how!r}",
+        arithmetic=f"({n:,} x {max(k, 100):,} + 4 x {k:,}^2) x 8 bytes",
+        way_out="Allow more with max_memory, look at fewer rows (max_rows of landmark_params), or "
+        "take landmarks='kmeans'.",
+    )
 
 
 def resolve_n_landmarks(n_landmarks, n_rows):
@@ -73,50 +120,52 @@ def resolve_n_landmarks(n_landmarks, n_rows):
     return int(n_landmarks)
 
 
-def _checked_points(points, X):
+def _checked_points(points, rows):
     points = sp.csr_matrix(points) if sp.issparse(points) else np.asarray(points)
-    if points.ndim != 2 or points.shape[0] < 1 or points.shape[1] != X.shape[1]:
+    if points.ndim != 2 or points.shape[0] < 1 or points.shape[1] != rows.n_features:
         raise ValueError(
-            f"landmarks is an array of shape {points.shape}; it must be points of {X.shape[1]} "
-            "features, one per row"
+            f"landmarks is an array of shape {points.shape}; it must be points of "
+            f"{rows.n_features} features, one per row"
         )
-    points = points.astype(X.dtype)
+    points = points.astype(rows.dtype)
     if not np.all(np.isfinite(points.data if sp.issparse(points) else points)):
         raise ValueError("the landmarks given hold values that are not finite")
     return points
 
 
-def _candidates(X, max_rows, which, generator):
+def _candidates(rows, weights, limit, which, generator, max_memory):
+    """At most `limit` rows to choose from, and how often each counts (None: all alike)."""
     if which not in ("uniform", "first"):
         raise ValueError(f"candidates={which!r} is not 'uniform' nor 'first'")
-    if X.shape[0] <= max_rows:
-        return X
-    if which == "first":
-        return X[:max_rows]
-    return X[_uniform(X.shape[0], max_rows, generator)]
+    if len(rows) > limit:
+        if which == "uniform":
+            return rows.take(draw(len(rows), limit, generator, weights)), None
+        chosen = np.arange(limit) if weights is None else np.flatnonzero(weights)[:limit]
+        return rows.take(chosen), None if weights is None else weights[chosen]
+    merged = merged_rows(rows, weights)
+    if merged is None:
+        return rows.whole(max_memory), None
+    first, counts = merged
+    return rows.take(first), counts
 
 
 # ------------------------------------------------------------------- rules that choose rows
-def _uniform(n_rows, k, generator):
-    return np.sort(generator.choice(n_rows, k, replace=False))
-
-
-def _rpcholesky(X, k, generator, kernel, proposals=None):
+def _rpcholesky(X, k, generator, kernel, weights=None, proposals=None):
     """Randomly pivoted Cholesky, with proposals in blocks and rejection (Epperly et al. 2024).
 
     A row is proposed with a probability proportional to what it left unexplained at the start of
     the round, and accepted with the fraction that the rows accepted since have left of it: the
     rows come out as if drawn one by one, at the speed of matrix products.
     """
+    weights = 1.0 if weights is None else weights
     unexplained = np.maximum(np.asarray(kernel.diag(X), np.float64), 0.0)
     negligible = 1e-12 * unexplained.max(initial=0.0)
     factor = np.empty((X.shape[0], k))
     chosen = []
     proposals = proposals or max(1, min(k // 4, 256))
     while len(chosen) < k and unexplained.max() > negligible:
-        proposed = generator.choice(
-            len(unexplained), proposals, p=unexplained / unexplained.sum(), replace=True
-        )
+        chances = weights * unexplained
+        proposed = generator.choice(len(chances), proposals, p=chances / chances.sum())
         done = factor[:, : len(chosen)]
         block = kernel(X[proposed]) - done[proposed] @ done[proposed].T
         accepted, corner = _accept(block, unexplained[proposed], generator)
@@ -160,7 +209,7 @@ def _accept(block, before, generator):
     return np.array(accepted, dtype=int), np.tril(corner)
 
 
-def _leverage(X, k, generator, kernel):
+def _leverage(X, k, generator, kernel, weights=None):
     """Rows drawn by their ridge leverage score, [K (K + ridge I)^-1]_ii.
 
     The scores are estimated from a uniform sample S that stands for all rows (Musco and Musco 2017)
@@ -171,9 +220,9 @@ def _leverage(X, k, generator, kernel):
     diagonal = np.asarray(kernel.diag(X), dtype=np.float64)
     size = diagonal.mean()  # scores are ratios of kernel values; squares of large ones overflow
     if not size > 0.0:
-        return _uniform(n, k, generator)
+        return draw(n, k, generator, weights)
     diagonal = diagonal / size
-    S = X[_uniform(n, min(n, max(k, 100)), generator)]
+    S = X[draw(n, min(n, max(k, 100)), generator)]
     K = kernel(S) / size
     with blas_threads_for(len(K)):
         spectrum, directions = la.eigh(K)
@@ -194,5 +243,5 @@ def _leverage(X, k, generator, kernel):
     for _ in range(30):
         middle = np.sqrt(low * high)
         low, high = (middle, high) if scores(middle).sum() > k else (low, middle)
-    weights = scores(high) + 1e-12  # rows without any score are drawn last
-    return np.sort(generator.choice(n, k, replace=False, p=weights / weights.sum()))
+    chances = scores(high) + 1e-12  # rows without any score are drawn last
+    return draw(n, k, generator, chances if weights is None else weights * chances)

@@ -14,7 +14,6 @@ other:
 - "eigen-replace": the same with those eigenvalues replaced by `floor` (LLSVM).
 """
 
-import time
 from copy import copy
 
 import numpy as np
@@ -22,11 +21,12 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.approximations.base import FeatureMap, held_bytes
+from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, held_bytes
 from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
 from kernlab.approximations.landmarks import choose_landmarks
+from kernlab.features import Features
 from kernlab.kernels import RBF
-from kernlab.runtime import for_each_block, on_single_blas_thread, require_memory
+from kernlab.runtime import for_each_block, memory_limit, on_single_blas_thread, require_memory
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
 MANY_VALUES = 2**21
@@ -76,20 +76,21 @@ class Nystrom(FeatureMap):
         self.max_memory = max_memory
 
     @on_single_blas_thread
-    def _fit(self, X):
+    def _fit(self, rows, sample_weight=None):
         self._check_parameters()
-        began = time.perf_counter()
-        chosen = choose_landmarks(
-            X,
-            self.n_landmarks,
-            self.landmarks,
-            kernel=self.kernel_,
-            random_state=self.random_state,
-            **dict(self.landmark_params or {}),
-        )
-        self.timings_["landmarks"] = time.perf_counter() - began
-        self._fit_map(chosen)
-        self.timings_["map"] = time.perf_counter() - began - self.timings_["landmarks"]
+        with self._timed("landmarks"):
+            chosen = choose_landmarks(
+                rows,
+                self.n_landmarks,
+                self.landmarks,
+                kernel=self.kernel_,
+                random_state=self.random_state,
+                sample_weight=sample_weight,
+                max_memory=self.max_memory,
+                **dict(self.landmark_params or {}),
+            )
+        with self._timed("map"):
+            self._fit_map(chosen)
 
     def _check_parameters(self):
         if self.factor not in FACTORS:
@@ -150,42 +151,46 @@ class Nystrom(FeatureMap):
         dtype = self._precision(X)
         return self.map_.apply(self._values(X, self._landmarks_for(X, dtype), dtype))
 
-    def implicit_features(self, X):
-        """What stands for the features without forming them: they are `map_.apply(values)`.
+    def features(self, X):
+        """The features of rows X as a solver takes them: kernel values, and the map M.
 
-        Returns a function of a precision that computes the kernel values, the map, the squared
-        lengths of the features (bounds), the error of values by precision, and the precision that
-        pays: single where there are so many values that time matters.
+        Weights w of the features are weights M w of the kernel values at the landmarks, so that a
+        solver which needs few features at a time can do without the others. Where the kernel values
+        are so many that time matters, they are computed in single precision.
         """
-        X = self._validated(X)
-        dtype = np.dtype(self.dtype or X.dtype)
-        if self.dtype is None and X.shape[0] * self.map_.n_landmarks >= MANY_VALUES:
+        rows = self._validated_rows(X)
+        n, k, dtype = len(rows), self.map_.n_landmarks, self._precision(rows)
+        if self.dtype is None and n * k >= MANY_VALUES:
             dtype = np.dtype(np.float32)
+        if n * k * dtype.itemsize > memory_limit(self.max_memory):
+            return super().features(rows)
+        lengths = [self.kernel_.diag(rows.block(part)) for part in rows.slices()]
+        return self._mapped(rows, dtype, np.concatenate(lengths).astype(np.float64))
 
-        def values(dtype):
-            began = time.perf_counter()
-            computed = self.kernel_values(X, dtype)
-            self.timings_["features"] = time.perf_counter() - began
-            return computed
-
-        lengths = np.asarray(self.kernel_.diag(X), dtype=np.float64)
-        return values, self.map_, lengths, lambda dtype: self.value_error(X, dtype), dtype
+    def _mapped(self, rows, dtype, squared_norms):
+        return Features.mapped(
+            lambda: self.kernel_values(rows, dtype),
+            self.map_,
+            lambda part, room: self._block(rows.block(part)),
+            self._precision(rows),
+            squared_norms=squared_norms,  # |phi(x)|^2, of which the features show a part
+            error=self.value_error(rows, dtype),
+            in_double=lambda: self._mapped(rows, np.dtype(np.float64), squared_norms),
+            whole=lambda: self.transform(rows),
+        )
 
     def kernel_values(self, X, dtype=None):
-        """K(X, landmarks), to which `map_` belongs: the features are `map_.apply` of its rows.
+        """K(X, landmarks), to which `map_` belongs: the features are `map_.apply` of its rows."""
+        rows = self._validated_rows(X)
+        dtype = np.dtype(dtype or self._precision(rows))
+        values = self._room_for(len(rows), self.map_.n_landmarks, dtype, "kernel values")
 
-        Weights w of the features are weights `map_.fold(w)` of these values, so that solvers which
-        need few features at a time can do without the others.
-        """
-        X = self._validated(X)
-        dtype = np.dtype(dtype or self.dtype or X.dtype)
-        values = self._room_for(X.shape[0], self.map_.n_landmarks, dtype, "kernel values")
-        landmarks = self._landmarks_for(X, dtype)
+        def compute(part):
+            block = rows.block(part)
+            values[part] = self._values(block, self._landmarks_for(block, dtype), dtype)
 
-        def compute(rows):
-            values[rows] = self._values(X[rows], landmarks, dtype)
-
-        for_each_block(compute, self._blocks(*values.shape))
+        with self._timed("features"):
+            for_each_block(compute, self._slices(*values.shape))
         return values
 
     def _values(self, X, landmarks, dtype):
@@ -203,7 +208,7 @@ class Nystrom(FeatureMap):
             return points
         if not isinstance(self.kernel_, RBF):
             return points
-        centred = points if sp.issparse(points) or sp.issparse(X) else points - points.mean(axis=0)
+        centred = points if sp.issparse(points) else points - points.mean(axis=0)
         longest = float(row_norms(centred, squared=True).max())
         return points.astype(np.float32) if 4.0 * self.kernel_.gamma * longest <= 32.0 else points
 
@@ -213,6 +218,9 @@ class Nystrom(FeatureMap):
             return np.finfo(np.float64).eps
         computed_in_single = self._landmarks_for(X, dtype).dtype == np.float32
         return np.finfo(np.float32).eps * (8.0 if computed_in_single else 0.5)
+
+    def expansion(self, coefficients):
+        return self.landmarks_, self.map_.fold(np.asarray(coefficients, dtype=np.float64))
 
     # ------------------------------------------------------------------- how good it is
     def point_errors(self, X):
@@ -234,15 +242,12 @@ class Nystrom(FeatureMap):
 
     def _unexplained(self, X):
         """k(x, x) - |phi(x)|^2 and k(x, x)."""
-        X = self._validated(X)
-        diagonal = np.asarray(self.kernel_.diag(X), np.float64)
-        norms = np.empty(X.shape[0])
-        for rows, F in self.iter_features(X):
-            norms[rows] = np.einsum("ij,ij->i", F, F, dtype=np.float64)
-        return np.maximum(diagonal - norms, 0.0), diagonal
-
-    def expansion(self, coefficients):
-        return self.landmarks_, self.map_.fold(np.asarray(coefficients, dtype=np.float64))
+        rows = self._validated_rows(X)
+        left, diagonal = np.empty(len(rows)), np.empty(len(rows))
+        for part, block in rows.blocks(ROWS_PER_BLOCK):
+            F, diagonal[part] = self.transform(block), self.kernel_.diag(block)
+            left[part] = diagonal[part] - np.einsum("ij,ij->i", F, F, dtype=np.float64)
+        return np.maximum(left, 0.0), diagonal
 
     def leading(self, n_landmarks):
         """The approximation on the first landmarks only, which needs no new factor.

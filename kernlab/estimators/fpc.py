@@ -227,7 +227,7 @@ class FPC(KernelMachine):
     def decision_function(self, X):
         """Scores: one column per class, or for two classes one score, positive for the second."""
         check_is_fitted(self)
-        scores = self.approximation_.decide(self._source(X), self.coef_.T)
+        scores = self.approximation_.decision(self._source(X), self.coef_.T)
         return scores.ravel() if len(self.classes_) == 2 else scores
 
     def _source(self, X):

@@ -55,7 +55,7 @@ class Machines:
     def accuracy(self, degree, source, codes, weights):
         """The share of rows, by weight, that the machine of a degree decides rightly."""
         coefficients = np.array([result.coefficients for result in self.results[degree]]).T
-        scores = self.maps[degree].decide(source, coefficients)
+        scores = self.maps[degree].decision(source, coefficients)
         decided = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
         return float(np.average(decided == codes, weights=weights))
 
@@ -86,13 +86,13 @@ class PolynomialFits:
             if group:
                 results |= self._run_nested(rows, group, mixes, gram)
         for s in maps.keys() - nested.keys():
-            (results[s],) = self._solve(maps[s].rows(rows.source), rows, [Subspace()])
+            (results[s],) = self._solve(maps[s].block_features(rows.source), rows, [Subspace()])
         seconds = {"approximate": mapped - began, "solve": time.perf_counter() - mapped}
         return Machines(maps, results, seconds)
 
     def _map(self, rows, degree):
         made = PolynomialMap(degree, **self.map_parameters)
-        return made.fit_source(rows.source, rows.bounds)
+        return made.fit_rows(rows.source, rows.bounds)
 
     def _run_nested(self, rows, maps, mixes, gram):
         features = chebyshev_features(rows.source, maps[max(maps)].chebyshev_)
@@ -154,7 +154,7 @@ class PolynomialFits:
             return None
         parameters = self.map_parameters | {"basis": "chebyshev", "n_centres": None}
         made = PolynomialMap(max(nested), **parameters)
-        return made.fit_source(rows.source, rows.bounds).chebyshev_
+        return made.fit_rows(rows.source, rows.bounds).chebyshev_
 
     def _grams(self, rows, splits, basis):
         """Gram matrices of all rows and of each split's training rows, each row seen once."""

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import NEEDS, get_approximation
-from kernlab.features import Features
 from kernlab.rows.validation import validate_data
 from kernlab.solvers import get_solver, summarise
 
@@ -170,10 +169,7 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
 
     def _approximate(self, approximation, solver, X):
         """Fit the approximation and return what the solver needs of it."""
-        if solver.needs == "features":
-            return features_of(approximation, X)
-        approximation.fit(X)
-        return approximation.operator() if solver.needs == "operator" else approximation
+        return approximation.fit(X).data_for(solver.needs, X)
 
     def _solve(self, solver, data, signs, weights):
         """One result for each binary problem; together where the solver shares work among them."""
@@ -232,29 +228,3 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def features_of(approximation, X):
-    """Fit an approximation and give the features of its rows, as solvers take them."""
-    if not hasattr(approximation, "implicit_features"):
-        return Features(approximation.fit_transform(X))
-    return mapped_features(approximation.fit(X), X)
-
-
-def mapped_features(approximation, X):
-    """The features of X under a fitted map of kernel values at landmarks."""
-    values, map_, squared_norms, error, dtype = approximation.implicit_features(X)
-
-    def in_precision(dtype):
-        return Features.mapped(
-            lambda: values(dtype),
-            map_,
-            lambda rows, room: approximation.transform(X[rows]),
-            approximation.dtype or X.dtype,
-            squared_norms=squared_norms,
-            error=error(dtype),
-            in_double=lambda: in_precision(np.dtype(np.float64)),
-            whole=lambda: approximation.transform(X),
-        )
-
-    return in_precision(dtype)

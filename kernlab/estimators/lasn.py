@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import Nystrom
-from kernlab.estimators.kernel_machine import KernelMachine, mapped_features
+from kernlab.estimators.kernel_machine import KernelMachine
 from kernlab.rows.validation import validate_data
 from kernlab.solvers import solve_newton
 
@@ -196,7 +196,7 @@ class LASNRegressor(LandmarkParameters, RegressorMixin, BaseEstimator):
             max_memory=self.max_memory,
             **self.approximation_params,
         ).fit(X)
-        rows = mapped_features(self.approximation_, X)
+        rows = self.approximation_.features(X)
         rows.A  # noqa: B018  kernel values belong to the time of approximating
         approximated = time.perf_counter()
         self.result_ = solve_newton(

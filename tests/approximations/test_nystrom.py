@@ -246,6 +246,8 @@ def test_memory_is_refused_before_it_is_taken():
     with pytest.raises(MemoryLimitError, match=r"features.*1,000,000 x 40 x 8 bytes.*float32"):
         map_.transform(sp.csr_matrix((1_000_000, 64)))
     with pytest.raises(MemoryLimitError, match="map of 40 landmarks"):
+        fitted(max_memory=1000, landmarks="uniform")
+    with pytest.raises(MemoryLimitError, match="40 centres of 500 rows"):
         fitted(max_memory=1000)
 
 

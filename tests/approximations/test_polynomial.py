@@ -18,7 +18,19 @@ NEW = np.random.default_rng(1).standard_normal((30, 3)) * [1.0, 10.0, 0.1]
 SCALED = MinMaxScaler().fit_transform(X)
 
 
-@parametrize_with_checks([PolynomialMap(2), PolynomialMap(2, basis="chebyshev")])
+def expected_failures(map_):
+    if map_.centres != "first" or map_.basis == "chebyshev":
+        return {}
+    reason = "the same centres in another order, as are the first rows"
+    return {
+        f"check_sample_weight_equivalence_on_{form}_data": reason for form in ("dense", "sparse")
+    }
+
+
+@parametrize_with_checks(
+    [PolynomialMap(2), PolynomialMap(2, centres="random"), PolynomialMap(2, basis="chebyshev")],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

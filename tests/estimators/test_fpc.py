@@ -35,12 +35,6 @@ def expected_failures(estimator):
             "check_class_weight_classifiers": "weights from 1 to 10^7 need more than the 1000 "
             "steps that the check allows"
         }
-    if estimator.basis == "power":
-        return dict.fromkeys(
-            WEIGHT_CHECKS,
-            "repeated rows are other first rows, so other centres, and other rows are held out; "
-            "test_weights_are_repetitions holds the centres fixed",
-        )
     return {}
 
 

@@ -88,7 +88,8 @@ class HSSKernel(Approximation):
         self.max_memory = max_memory
 
     # -------------------------------------------------------------------------- fitting
-    def _fit(self, X):
+    def _fit(self, rows, sample_weight=None):
+        X = rows.whole(self.max_memory)
         self._check()
         seeds = np.random.SeedSequence(_entropy(self.random_state)).spawn(3)
         clock, settings = _Clock(self.timings_), self._geometry_settings(X)

@@ -11,7 +11,6 @@ an early stop or a ridge makes of it is not.
 Features are scaled to [0, 1] by the fitted rows, as the paper's theory supposes.
 """
 
-import time
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,15 +24,14 @@ from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.approximations.polynomial.rows import chebyshev_features, power_features
 from kernlab.kernels import Polynomial
-from kernlab.rows import as_dense, as_rows
-from kernlab.rows.validation import validate_data
-from kernlab.runtime import for_each_block, require_memory, row_blocks, thread_count
+from kernlab.rows import as_dense, as_rows, merged_rows
+from kernlab.runtime import require_memory
 
 BASES = ("power", "chebyshev")
 CENTRES = ("first", "random", "uniform")
 SCALINGS = ("unit", "none")
 LARGEST_DEGREE = 100
-BLOCK_BYTES = 2**21
+MAX_ROWS = 20_000  # up to so many, equal rows are looked for among those that may be centres
 
 
 @dataclass(frozen=True)
@@ -95,28 +93,29 @@ class PolynomialMap(FeatureMap):
         self.max_memory = max_memory
 
     # -------------------------------------------------------------------------- fitting
-    def fit(self, X, y=None):
-        """Learn scaling and centres from the rows of X; labels are not looked at."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        self.fit_source(as_rows(X))
-        self._rows = X
-        return self
+    def _fit(self, rows, sample_weight=None):
+        self.fit_rows(rows, sample_weight=sample_weight)
 
-    def fit_source(self, source, bounds=None):
-        """The same for rows that are read in blocks; `bounds` where they are known already."""
-        began = time.perf_counter()
+    def _make_kernel(self, X):
+        """The kernel of scaled rows."""
+        return Polynomial(1.0, check_degree(self.degree), 1.0)
+
+    def fit_rows(self, rows, bounds=None, sample_weight=None):
+        """Learn scaling and centres from `Rows` that are known to be right; `bounds` of their
+        features where they are known as well."""
         self._check_parameters()
-        self._rows = None
+        if sample_weight is not None and not np.all(sample_weight):
+            counted = np.flatnonzero(sample_weight)
+            rows, sample_weight = rows.select(counted), sample_weight[counted]
         for derived in ("chebyshev_", "change_of_basis_", "centre_check_"):
             self.__dict__.pop(derived, None)
-        self.n_features_in_ = source.shape[1]
-        low, high = source.bounds() if bounds is None else bounds
-        self.low_, self.high_ = low, high
-        self._low, self._width = self._scale_of(low, high)
-        self.timings_ = {"scaling": time.perf_counter() - began}
-        self._choose_centres(source)
-        self.kernel_ = Polynomial(1.0, self.degree, 1.0)
-        self.timings_["centres"] = time.perf_counter() - began - self.timings_["scaling"]
+        self._rows, self.n_features_in_, self.timings_ = rows, rows.n_features, {}
+        self.kernel_ = self._make_kernel(rows)
+        with self._timed("scaling"):
+            self.low_, self.high_ = rows.bounds() if bounds is None else bounds
+            self._low, self._width = self._scale_of(self.low_, self.high_)
+        with self._timed("centres"):
+            self._choose_centres(rows, sample_weight)
         return self
 
     def _check_parameters(self):
@@ -142,21 +141,26 @@ class PolynomialMap(FeatureMap):
             )
         return np.zeros_like(low), np.ones_like(low)
 
-    def _choose_centres(self, source):
-        m, d = source.shape
+    def _choose_centres(self, rows, sample_weight):
+        d = rows.n_features
         self.dimension_ = space_dimension(d, self.degree)
         if self.basis == "chebyshev":
             self._require_memory(self.dimension_)
             self.centres_ = np.empty((0, d))
             self.n_centres_ = len(self.chebyshev_)
             return
-        given = not isinstance(self.centres, str)
         n = self.n_centres
-        if n is None:
-            n = len(self.centres) if given else min(self.dimension_, m)
-        self._require_memory(n)
-        self.centres_ = self._given_centres(n) if given else self._drawn_centres(source, n)
-        self.n_centres_ = n
+        if isinstance(self.centres, str):
+            # Equal rows would be equal features: of rows that are not too many, one of each.
+            merged = merged_rows(rows, sample_weight) if len(rows) <= MAX_ROWS else None
+            n = min(self.dimension_, len(rows if merged is None else merged[0])) if n is None else n
+            self._require_memory(n)
+            self.centres_ = self._drawn_centres(rows, n, merged, sample_weight)
+        else:
+            n = len(self.centres) if n is None else n
+            self._require_memory(n)
+            self.centres_ = self._given_centres(n)
+        self.n_centres_ = len(self.centres_)
 
     def _require_memory(self, n):
         require_memory(
@@ -169,8 +173,8 @@ class PolynomialMap(FeatureMap):
             "max_memory.",
         )
 
-    def _drawn_centres(self, source, n):
-        m, d = source.shape
+    def _drawn_centres(self, rows, n, merged, weights):
+        m, d = rows.shape
         if self.centres not in CENTRES:
             raise ValueError(
                 f"centres={self.centres!r} is not an array nor one of {', '.join(CENTRES)}"
@@ -184,8 +188,17 @@ class PolynomialMap(FeatureMap):
             raise ValueError(
                 f"n_centres={n:,} exceeds the {m:,} rows: take fewer, or centres='uniform'"
             )
-        chosen = np.arange(n) if self.centres == "first" else random.choice(m, n, replace=False)
-        return self._scaled(as_dense(source.take(chosen)))
+        positions = None
+        if merged is not None:
+            positions, weights = merged
+            m, n = len(positions), min(n, len(positions))
+        if self.centres == "first":
+            chosen = np.arange(n) if positions is None else np.sort(positions)[:n]
+        else:
+            chances = None if weights is None else weights / weights.sum()
+            chosen = random.choice(m, n, replace=False, p=chances)
+            chosen = chosen if positions is None else positions[chosen]
+        return self._scaled(as_dense(rows.take(chosen)))
 
     def _given_centres(self, n):
         centres = np.asarray(self.centres, dtype=np.float64)
@@ -247,57 +260,17 @@ class PolynomialMap(FeatureMap):
         return CentreCheck(self.n_centres_, self.dimension_, rank, condition)
 
     # ------------------------------------------------------------------------- features
-    def rows(self, source):
-        """The features of a source's rows, to be read in blocks: `Features`."""
+    def block_features(self, rows):
+        """The features of `Rows`, formed a block at a time whenever they are read: `Features`."""
         if self.basis == "chebyshev":
-            return chebyshev_features(source, self.chebyshev_)
-        return power_features(source, self._low, self._width, self.centres_, self.degree)
+            return chebyshev_features(rows, self.chebyshev_)
+        return power_features(rows, self._low, self._width, self.centres_, self.degree)
 
-    def transform(self, X):
-        """The features of X, computed in blocks of rows."""
-        X = self._validated(X)
-        require_memory(
-            8 * X.shape[0] * self.rank_,
-            self.max_memory,
-            what=f"the {self.rank_:,} features of {X.shape[0]:,} rows",
-            arithmetic=f"{X.shape[0]:,} x {self.rank_:,} x 8 bytes",
-            way_out="Allow more with max_memory, take a lower degree or fewer centres, or use FPC, "
-            "which reads the features in blocks.",
-        )
-        features = np.empty((X.shape[0], self.rank_))
+    def _precision(self, rows):
+        return np.dtype(np.float64)
 
-        def fill(rows, block):
-            features[rows] = block
-
-        self._for_each_block(as_rows(X), fill)
-        return features
-
-    def decision(self, X, coefficients):
-        """Scores of new points from weights of the features, in blocks."""
-        return self.decide(as_rows(self._validated(X)), coefficients)
-
-    def decide(self, source, coefficients):
-        """The same for rows that are read in blocks."""
-        weights = np.asarray(coefficients, dtype=np.float64)
-        scores = np.empty((source.shape[0], *weights.shape[1:]))
-
-        def score(rows, block):
-            scores[rows] = block @ weights
-
-        self._for_each_block(source, score)
-        return scores
-
-    def _for_each_block(self, source, use):
-        features, m = self.rows(source), source.shape[0]
-        n_rows = max(64, BLOCK_BYTES // (8 * self.rank_))
-
-        def work(part):
-            room = features.room(min(n_rows, m))
-            for start in range(part.start, part.stop, n_rows):
-                rows = slice(start, min(start + n_rows, part.stop))
-                use(rows, features.block(rows, room))
-
-        for_each_block(work, row_blocks(m, -(-m // thread_count())))
+    def _block(self, X):
+        return self.block_features(as_rows(X)).block(slice(0, X.shape[0]))
 
 
 def check_degree(degree):

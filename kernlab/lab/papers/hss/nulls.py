@@ -33,9 +33,9 @@ class DiagonalKernel(Approximation):
         self.coef0 = coef0
         self.max_memory = max_memory
 
-    def _fit(self, X):
-        self.X_ = X
-        self.diagonal_ = np.asarray(self.kernel_.diag(X), dtype=np.float64)
+    def _fit(self, rows, sample_weight=None):
+        self.X_ = rows.whole(self.max_memory)
+        self.diagonal_ = np.asarray(self.kernel_.diag(self.X_), dtype=np.float64)
 
     rank_ = 0
 
