@@ -5,6 +5,7 @@ import difflib
 from kernlab.approximations.base import NEEDS, Approximation, FeatureMap
 from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
+from kernlab.approximations.fourier import FourierMap
 from kernlab.approximations.hss import HSSKernel
 from kernlab.approximations.nystrom import Nystrom
 from kernlab.approximations.polynomial.approximation import PolynomialMap
@@ -17,6 +18,7 @@ __all__ = [
     "CompactKernel",
     "ExactKernel",
     "FeatureMap",
+    "FourierMap",
     "HSSKernel",
     "Nystrom",
     "PolynomialMap",
@@ -28,6 +30,7 @@ APPROXIMATIONS = {
     "exact": ExactKernel,
     "nystrom": Nystrom,
     "reduced": ReducedMap,
+    "fourier": FourierMap,
     "compact": CompactKernel,
     "hss": HSSKernel,
     "polynomial": PolynomialMap,

@@ -1,0 +1,169 @@
+"""The libraries that compute a sparse Cholesky factor, behind one interface.
+
+A backend orders a matrix (`order`: the permutation p, and what goes on from there), which needs
+its pattern alone, and then factorises it (`factor`: L in CSC with L L^T = A[p][:, p], and p). In
+between the caller can count what L will take.
+
+- "cholmod": CHOLMOD through scikit-sparse, of which 0.4 and 0.5 have different interfaces; AMD,
+  and METIS and nested dissection where they were built in;
+- "superlu": SciPy's SuperLU in symmetric mode, always there, slower; minimum degree on A + A^T.
+"""
+
+import importlib
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import spilu, splu
+
+ORDERINGS = ("amd", "metis", "nesdis", "natural")
+
+
+class NotPositiveDefinite(ValueError):  # noqa: N818 - it says what the matrix is
+    """The matrix has no Cholesky factor."""
+
+
+class Cholmod04:
+    """CHOLMOD through scikit-sparse 0.4: `analyze`, then `cholesky_inplace` on the analysis."""
+
+    name = "cholmod"
+
+    def __init__(self, module):
+        self._module = module
+
+    def order(self, matrix, ordering, long=False):
+        refused = (self._module.CholmodNotInstalledError, self._module.CholmodInvalidError)
+        matrix = _with_long_indices(matrix) if long else matrix
+        long = matrix.indices.dtype == np.int64
+        try:
+            analysis = self._module.analyze(matrix, ordering_method=ordering, use_long=long)
+        except refused as error:
+            raise _not_built_in(ordering) from error
+        return np.asarray(analysis.P(), np.int64), (analysis, matrix)
+
+    def factor(self, matrix, analysis):
+        analysis, matrix = analysis
+        try:
+            analysis.cholesky_inplace(matrix)
+            # 0.4 finds out about a matrix that is not positive definite only now.
+            lower = analysis.L()
+        except self._module.CholmodNotPositiveDefiniteError as error:
+            raise NotPositiveDefinite(str(error)) from error
+        lower.eliminate_zeros()  # of columns that were computed together; 0.5 does so itself
+        return sp.csc_matrix(lower), np.asarray(analysis.P(), np.int64)
+
+
+class Cholmod05:
+    """CHOLMOD through scikit-sparse 0.5: a `CholeskyFactor`, then its `factorize`."""
+
+    name = "cholmod"
+
+    def __init__(self, module):
+        self._module = module
+
+    def order(self, matrix, ordering, long=False):
+        refused = (self._module.CholmodNotInstalledError, self._module.CholmodInvalidInputError)
+        matrix = sp.csc_array(_with_long_indices(matrix) if long else matrix)
+        try:
+            analysis = self._module.CholeskyFactor(matrix, lower=True, order=ordering)
+        except refused as error:
+            raise _not_built_in(ordering) from error
+        return np.asarray(analysis.get_perm(), np.int64), (analysis, matrix)
+
+    def factor(self, matrix, analysis):
+        analysis, matrix = analysis
+        try:
+            analysis.factorize(matrix)
+        except self._module.CholmodNotPositiveDefiniteError as error:
+            raise NotPositiveDefinite(str(error)) from error
+        lower = analysis.get_factor(kind="LL", lower=True)
+        return sp.csc_matrix(lower), np.asarray(analysis.get_perm(), np.int64)
+
+
+class SuperLU:
+    """SciPy's SuperLU in symmetric mode: L D L^T read off its L and U."""
+
+    name = "superlu"
+
+    def order(self, matrix, ordering, long=False):
+        """SuperLU orders only when it factorises, so it is given nothing to factorise.
+
+        An incomplete factor of the pattern, with next to nothing off the diagonal, drops all of it
+        at once and costs no more than the ordering.
+        """
+        n = matrix.shape[0]
+        if ordering == "natural":
+            return np.arange(n), np.arange(n)
+        if ordering != "amd":
+            raise _not_built_in(ordering)
+        pattern = sp.csc_matrix(matrix, copy=True)
+        pattern.data[:] = 1e-30
+        pattern.setdiag(1.0)
+        incomplete = spilu(
+            pattern, drop_tol=1e-3, fill_factor=2.0, permc_spec="MMD_AT_PLUS_A", **_SYMMETRIC
+        )
+        permutation = np.argsort(incomplete.perm_c).astype(np.int64)
+        return permutation, permutation
+
+    def factor(self, matrix, permutation):
+        permuted = sp.csc_matrix(matrix)[permutation][:, permutation]
+        try:
+            lu = splu(permuted, permc_spec="NATURAL", **_SYMMETRIC)
+        except RuntimeError as error:
+            raise NotPositiveDefinite(str(error)) from error
+        pivots = lu.U.diagonal()
+        if not (np.array_equal(lu.perm_r, lu.perm_c) and np.all(pivots > 0)):
+            raise NotPositiveDefinite("a pivot is not positive")
+        lower = lu.L.tocsc()
+        lower.data *= np.repeat(np.sqrt(pivots), np.diff(lower.indptr))
+        lower.sort_indices()
+        return lower, permutation[np.argsort(lu.perm_c)]
+
+
+_SYMMETRIC = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+
+def _with_long_indices(matrix):
+    """The same matrix with indices of 64 bits, for factors of more than 2^31 entries."""
+    longer = matrix.copy()
+    longer.indptr = matrix.indptr.astype(np.int64)
+    longer.indices = matrix.indices.astype(np.int64)
+    return longer
+
+
+def _not_built_in(ordering):
+    return ValueError(
+        f"ordering={ordering!r} is not built into the Cholesky library at hand: take 'amd' or "
+        "'natural'"
+    )
+
+
+def _cholmod():
+    """The interface of the installed scikit-sparse; None without one that can be loaded."""
+    try:
+        module = importlib.import_module("sksparse.cholmod")
+    except ImportError:
+        return None
+    return Cholmod05(module) if hasattr(module, "cho_factor") else Cholmod04(module)
+
+
+BACKENDS = {"cholmod": _cholmod, "superlu": SuperLU}
+
+
+def available_backends():
+    """The backends that work here, the preferred one first."""
+    return [name for name, make in BACKENDS.items() if make() is not None]
+
+
+def get_backend(name="auto"):
+    """A backend by name; "auto" is the preferred one."""
+    if name == "auto":
+        name = available_backends()[0]
+    if name not in BACKENDS:
+        raise ValueError(f"backend={name!r} is not one of auto, {', '.join(BACKENDS)}")
+    backend = BACKENDS[name]()
+    if backend is None:
+        raise ValueError(
+            f"backend={name!r} needs scikit-sparse, which is not installed or cannot be loaded: "
+            "install it (with SuiteSparse), or take backend='superlu', which comes with SciPy"
+        )
+    return backend

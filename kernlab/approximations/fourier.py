@@ -1,0 +1,91 @@
+"""Random Fourier features (Rahimi and Recht 2007): a kernel of differences as a mean of waves.
+
+    k(x - z) = E cos(w . (x - z)) = E [cos(w . x) cos(w . z) + sin(w . x) sin(w . z)]
+
+where w follows the Fourier transform of k: a normal law for the Gaussian kernel, Cauchy's for the
+Laplacian. D / 2 draws of w give D features whose inner products have an error of about 1 / sqrt(D),
+whatever the data: they are what data-dependent landmarks must beat. |F_i| is 1, as k(x, x) is.
+"""
+
+import numpy as np
+
+from kernlab.approximations.base import FeatureMap
+from kernlab.kernels import RBF, Laplacian
+from kernlab.runtime import require_memory
+
+
+class FourierMap(FeatureMap):
+    """Features whose inner products estimate a Gaussian or Laplacian kernel without bias.
+
+    Parameters
+    ----------
+    kernel : "rbf" or "laplacian", default "rbf"
+    gamma : float or rule, default "scale"
+        See `make_kernel`.
+    n_components : int, default 200
+        D, the number of features: even, for a cosine and a sine of each frequency.
+    random_state, max_memory
+        As everywhere.
+
+    Attributes
+    ----------
+    frequencies_ : array of shape (p, D / 2), the draws of w
+
+    Examples
+    --------
+    >>> from kernlab.approximations import FourierMap
+    >>> from sklearn.datasets import make_moons
+    >>> X, _ = make_moons(100, random_state=0)
+    >>> map_ = FourierMap(gamma=1.0, n_components=2000, random_state=0).fit(X)
+    >>> map_.rank_, map_.error(X) < 0.05
+    (2000, True)
+    """
+
+    def __init__(
+        self, kernel="rbf", *, gamma="scale", n_components=200, random_state=None, max_memory=None
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.random_state = random_state
+        self.max_memory = max_memory
+
+    def _fit(self, rows, sample_weight=None):
+        if not isinstance(self.kernel_, RBF | Laplacian):
+            raise ValueError(
+                f"kernel={self.kernel!r} has no random Fourier features here: 'rbf' and "
+                "'laplacian' have; approximation='nystrom' takes any kernel"
+            )
+        D, p = self.n_components, rows.n_features
+        if not isinstance(D, int | np.integer) or D < 2 or D % 2:
+            raise ValueError(f"n_components must be an even number of at least 2, not {D!r}")
+        require_memory(
+            2 * 8 * p * (D // 2),
+            self.max_memory,
+            what=f"{D // 2:,} frequencies in {p:,} dimensions",
+            arithmetic=f"2 x {p:,} x {D // 2:,} x 8 bytes",
+            way_out="Allow more with max_memory, or take fewer components.",
+        )
+        draw = np.random.default_rng(self.random_state)
+        with self._timed("frequencies"):
+            if isinstance(self.kernel_, RBF):
+                w = draw.normal(scale=np.sqrt(2.0 * self.kernel_.gamma), size=(p, D // 2))
+            else:
+                w = self.kernel_.gamma * draw.standard_cauchy((p, D // 2))
+            self.frequencies_ = w.astype(rows.dtype, copy=False)
+
+    @property
+    def rank_(self):
+        return 2 * self.frequencies_.shape[1]
+
+    @property
+    def nbytes(self):
+        return self.frequencies_.nbytes + self._bytes_of_solves
+
+    def _block(self, X):
+        angles = X @ self.frequencies_.astype(X.dtype, copy=False)
+        features = np.empty((X.shape[0], self.rank_), X.dtype)
+        np.cos(angles, out=features[:, : self.rank_ // 2])
+        np.sin(angles, out=features[:, self.rank_ // 2 :])
+        features *= X.dtype.type(np.sqrt(2.0 / self.rank_))
+        return features
