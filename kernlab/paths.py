@@ -33,6 +33,12 @@ def notebooks_dir():
     return root / "notebooks" if root else PACKAGE / "_notebooks"
 
 
+def record_dir():
+    """The tables on record, which come with kernlab."""
+    root = project_root()
+    return root / "figures" / "record" if root else PACKAGE / "_record"
+
+
 def external_data_dir():
     """The user's own folder of data files (environment variable KERNLAB_DATA), or None."""
     named = os.environ.get("KERNLAB_DATA")

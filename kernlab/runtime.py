@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache, wraps
+from pathlib import Path
 
 import numba
 import psutil
@@ -219,6 +220,19 @@ def require_memory(needed, max_memory, *, what, arithmetic, way_out, at_least=Fa
             f"{what} needs {'at least ' if at_least else ''}{format_bytes(needed)} ({arithmetic}), "
             f"but only {format_bytes(limit)} may be used. {way_out}"
         )
+
+
+# ------------------------------------------------------------------------------------------- files
+def write_whole(path, content):
+    """Write a file (bytes or text) that readers find as it was or complete, never half-written."""
+    path = Path(path)
+    content = content.encode() if isinstance(content, str) else content
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------------------------------- progress

@@ -9,14 +9,12 @@ from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
 from kernlab.lab.bench import nystrom as bench_nystrom
 from kernlab.lab.bench import sparse as bench_sparse
-from kernlab.lab.engine import run
+from kernlab.lab.engine import record, run
 from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy
-from kernlab.lab.engine.profiles import PROFILES, Profile, get_profile
 from kernlab.lab.engine.registry import collect, unknown
-from kernlab.lab.engine.run import Outcome, StudyWarning
-from kernlab.lab.engine.seeds import derive_seed, point_seed
-from kernlab.lab.engine.store import NoResults, tables_dir
-from kernlab.lab.engine.study import Point, Study
+from kernlab.lab.engine.rows import NoResults, tables_dir
+from kernlab.lab.engine.run import PROFILES, Outcome, Profile, StudyWarning, get_profile
+from kernlab.lab.engine.study import Point, Study, derive_seed, point_seed
 from kernlab.lab.papers import lasn
 from kernlab.lab.papers.fpc import studies as fpc
 from kernlab.lab.papers.hss import studies as hss
@@ -102,5 +100,5 @@ def run_study(study, profile="quick", **options):
 
 
 def results(study, profile="quick", out=None):
-    """As `kernlab.lab.engine.run.results`, of a study or of its id."""
-    return run.results(get_study(study), profile, out)
+    """As `kernlab.lab.engine.record.results`, of a study or of its id."""
+    return record.results(get_study(study), profile, out)

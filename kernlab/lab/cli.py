@@ -135,7 +135,6 @@ def bench(name, profile, data, out, fresh):
     _use(data, out)
     from kernlab.lab.catalogue import STUDIES, execute
     from kernlab.lab.engine.registry import unknown
-    from kernlab.lab.engine.workers import WorkerPools
     from kernlab.lab.report.text import align, bench_text
 
     benches = {id: study for id, study in STUDIES.items() if id.startswith("bench-")}
@@ -146,8 +145,7 @@ def bench(name, profile, data, out, fresh):
     id = name if name in benches else f"bench-{name}"
     if id not in benches:
         raise unknown("benchmark", name, [known.removeprefix("bench-") for known in benches])
-    with WorkerPools(1) as pools:
-        outcome = execute(id, profile, fresh=fresh, pools=pools)
+    outcome = execute(id, profile, fresh=fresh, jobs=1)
     click.echo(bench_text(benches[id], outcome.table))
     for note in outcome.notes:
         click.echo(f"\n{note}")

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from kernlab.datasets import DataNotFound
 from kernlab.lab.engine.errors import NotRun
-from kernlab.lab.engine.peak import peak_memory
+from kernlab.lab.engine.memory import peak_memory
+from kernlab.lab.engine.processes import exactly
+from kernlab.lab.engine.rows import ENGINES_OWN, FAILED, NOT_RUN, OK
 from kernlab.lab.engine.study import plain_scalar
-from kernlab.lab.engine.table import ENGINES_OWN
-from kernlab.lab.engine.threads import exactly
 from kernlab.runtime import MemoryLimitError
 
-OK, FAILED, NOT_RUN = "ok", "failed", "not run"
-STATUSES = (OK, FAILED, NOT_RUN)
 _MESSAGE_LENGTH = 400
 _UNINTERESTING = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning)
 
@@ -31,15 +30,16 @@ def measure_point(measure, point, seed, threads):
     """
     with exactly(threads), warnings.catch_warnings(record=True) as caught, peak_memory() as peak:
         warnings.simplefilter("always")
-        _seed_global_generators(seed)
+        # For code that draws from a global generator although it should not.
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - the legacy generator is the one that is global
         started = time.perf_counter()
         record = _attempt(measure, point, seed)
         record["seconds"] = time.perf_counter() - started
-    record["threads"] = threads
-    record["peak_bytes"] = peak.bytes_added
-    record["peak_note"] = peak.note
+    record |= {"threads": threads, "peak_bytes": peak.bytes_added, "peak_note": peak.note}
     if record["status"] == OK:
-        record["message"] = _shorten("; ".join(_texts(caught)))
+        said = (w for w in caught if not issubclass(w.category, _UNINTERESTING))
+        record["message"] = _shorten("; ".join(dict.fromkeys(str(w.message) for w in said)))
     return record
 
 
@@ -53,17 +53,11 @@ def _attempt(measure, point, seed):
         return {"status": OK, "rows": _tidy(measure(point, seed), point)}
     except (NotRun, MemoryLimitError) as error:
         return failure(str(error), NOT_RUN)
+    except DataNotFound as error:
+        return failure(str(error), NOT_RUN, missing=[point.dataset])
     except Exception as error:
-        if _is_missing_data(error):
-            return failure(str(error), NOT_RUN, missing_data=True)
         text = f"{type(error).__name__}: {error}"
         return failure(text, traceback=traceback.format_exc(limit=-20))
-
-
-def _is_missing_data(error):
-    from kernlab.datasets import DataNotFound
-
-    return isinstance(error, DataNotFound)
 
 
 def _tidy(measured, point):
@@ -95,22 +89,7 @@ def _finished(table):
             warnings.warn(f"a row of the sweep failed: {message}", stacklevel=2)
         table = table[table["status"] == OK]
     rows = table.drop(columns=list(ENGINES_OWN), errors="ignore").to_dict("records")
-    return [{name: value for name, value in row.items() if not _missing(value)} for row in rows]
-
-
-def _missing(value):
-    return isinstance(value, float) and value != value
-
-
-def _seed_global_generators(seed):
-    """For code that draws from a global generator although it should not."""
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - the legacy generator is the one that is global
-
-
-def _texts(caught):
-    interesting = (w for w in caught if not issubclass(w.category, _UNINTERESTING))
-    return dict.fromkeys(str(warning.message) for warning in interesting)
+    return [{name: value for name, value in row.items() if not pd.isna(value)} for row in rows]
 
 
 def _shorten(text):

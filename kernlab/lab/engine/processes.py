@@ -1,31 +1,45 @@
-"""Function calls in processes of their own, so that one that dies takes only its call with it.
+"""Function calls in processes of their own: one that dies or outlasts its limit is told by name.
 
-The executors of the standard library give up on all their work when one process dies, and cannot
-tell whose fault it was. Here every process has a pipe of its own: what was in it is what failed.
+Every place is a loky executor of one process, so that what was in a process that died is what
+failed, and ending one call leaves the others alone.
 """
 
-import multiprocessing
 import os
+import re
 import signal
 import threading
+import time
 from collections import deque
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import wait
 
-from kernlab.lab.engine.threads import THREAD_VARIABLES, environment
+import numba
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from threadpoolctl import threadpool_limits
 
-_GRACE_SECONDS = 5
+# Read by libraries when they are first loaded, and by processes started from here.
+THREAD_VARIABLES = (
+    "KERNLAB_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_START_SECONDS = 60  # of a process, which no call's limit counts
 
 
 @dataclass(frozen=True)
-class Died:
-    """The result of a call whose process died; `how` says what is known of it."""
+class Ended:
+    """The result of a call that has none: how its process died; "" if it outlasted its limit."""
 
-    how: str
+    why: str
+    seconds: float
 
 
-class ProcessPool:
+class Processes:
     """Some processes that call functions; they are started when first needed.
 
     Parameters
@@ -37,129 +51,131 @@ class ProcessPool:
     """
 
     def __init__(self, size, threads=None):
-        self._size = size
-        self._threads = threads
-        self._idle = []
+        names = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS") if threads else ()
+        self._environment = dict.fromkeys(names, str(threads))
+        self._size, self._idle = size, []
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.close()
+        with ExitStack() as stack:
+            while self._idle:
+                stack.callback(self._idle.pop().shutdown, kill_workers=True)
 
-    def run(self, function, calls):
-        """Yield (number of the call, result) as calls finish; `calls` are tuples of arguments.
+    def run(self, function, calls, limit_seconds=None):
+        """Yield (number of the call, result or `Ended`) as calls finish.
 
-        The function is sent to other processes by its name, and must not raise. Only one run may
-        be under way at a time. When the caller stops listening, as after Ctrl-C, processes that are
-        at work are ended.
+        Parameters
+        ----------
+        function : callable
+            It must not raise.
+        calls : iterable of tuple
+            Its arguments.
+        limit_seconds : float, optional
+            A call that takes longer is ended.
+
+        When the caller stops listening, as after Ctrl-C, processes that are at work are ended.
         """
         waiting, busy = deque(enumerate(calls)), {}
         try:
             while waiting or busy:
                 while waiting and len(busy) < self._size:
                     number, arguments = waiting.popleft()
-                    process = self._idle.pop() if self._idle else _Process(self._threads)
-                    busy[process] = number
-                    process.send((function, arguments))
-                for process in wait(list(busy)):
-                    number = busy.pop(process)
-                    result = process.receive()
-                    if process.alive:
-                        self._idle.append(process)
-                    yield number, result
+                    limit = limit_seconds
+                    if not self._idle:
+                        self._idle.append(self._started())
+                        limit = None if limit is None else limit + _START_SECONDS
+                    executor = self._idle.pop()
+                    call = _Call(number, executor, time.monotonic(), limit)
+                    busy[executor.submit(function, *arguments)] = call
+                for future in _next(busy):
+                    call = busy.pop(future)
+                    yield call.number, self._result(future, call)
         finally:
-            for process in busy:
-                process.end()
+            for call in busy.values():
+                call.executor.shutdown(kill_workers=True)
 
-    def close(self):
-        with ExitStack() as stack:
-            while self._idle:
-                stack.callback(self._idle.pop().close)
+    def _started(self):
+        return ProcessPoolExecutor(
+            1, env=self._environment, initializer=_begin, initargs=(os.getpid(),)
+        )
+
+    def _result(self, future, call):
+        if future.done() and future.exception() is None:
+            self._idle.append(call.executor)
+            return future.result()
+        why = _how(future.exception()) if future.done() else ""
+        call.executor.shutdown(kill_workers=True)
+        return Ended(why, time.monotonic() - call.began)
 
 
-class _Process:
-    """One process and the pipe to it."""
+@dataclass(frozen=True)
+class _Call:
+    number: int
+    executor: ProcessPoolExecutor
+    began: float
+    limit: float | None
 
-    def __init__(self, threads):
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        # Libraries read these when they are loaded, which is before the process can be told more.
-        names = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS") if threads else ()
-        with environment(dict.fromkeys(names, str(threads))), _interrupts_blocked():
-            self._process.start()
-        theirs.close()
-        self.alive = True
+    @property
+    def left(self):
+        return self.began + self.limit - time.monotonic()
 
-    def fileno(self):
-        return self._pipe.fileno()
 
-    def send(self, call):
-        # If the process has died, `receive` will find that out and say so.
-        with suppress(BrokenPipeError, ConnectionResetError):
-            self._pipe.send(call)
+def _next(busy):
+    """The calls that have finished, or else those whose time is over."""
+    limited = {future: call for future, call in busy.items() if call.limit is not None}
+    timeout = max(0.0, min(call.left for call in limited.values())) if limited else None
+    done, _ = wait(busy, timeout, return_when=FIRST_COMPLETED)
+    return done or [future for future, call in limited.items() if call.left <= 0]
 
-    def receive(self):
-        try:
-            return self._pipe.recv()
-        except (EOFError, ConnectionResetError):
-            self._process.join()
-            self.end()
-            return Died(_how(self._process.exitcode))
 
-    def close(self):
-        """Let it end by itself: an idle process does when its pipe is closed."""
-        self._pipe.close()
-        self._process.join(_GRACE_SECONDS)
-        self.end()
+def _begin(parent):
+    """The beginning of a process: Ctrl-C is the parent's, and it never outlives the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
-    def end(self):
-        """End it now: politely, so that it can end what it has started, then not."""
-        self.alive = False
-        self._pipe.close()
-        if self._process.is_alive():
-            self._process.terminate()
-            self._process.join(_GRACE_SECONDS)
-        if self._process.is_alive():
-            self._process.kill()
-        self._process.join()
+
+def _end_with(parent):
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _how(error):
+    if not isinstance(error, TerminatedWorkerError):  # a call or result that cannot be sent
+        return f"{type(error).__name__}: {error}"
+    if "SIGKILL" in str(error):
+        return "killed; perhaps the machine ran out of memory"
+    codes = re.search(r"\{(.*?)\}", str(error))
+    return codes[1] if codes else "its process is gone"
 
 
 @contextmanager
-def _interrupts_blocked():
-    """Processes started here never see Ctrl-C, not even while they load: it is the parent's."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def exactly(threads):
+    """Hold BLAS, OpenMP, numba and kernlab's own threads at this number inside the block."""
+    numba_before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with (
+            environment(dict.fromkeys(THREAD_VARIABLES, str(threads))),
+            threadpool_limits(limits=threads),
+        ):
+            yield
+    finally:
+        numba.set_num_threads(numba_before)
+
+
+@contextmanager
+def environment(changes):
+    """Environment variables set inside the block, and as they were after it."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _how(exitcode):
-    if exitcode == -signal.SIGKILL:
-        return "killed; perhaps the machine ran out of memory"
-    if exitcode and exitcode < 0:
-        return f"signal {-exitcode}: {signal.Signals(-exitcode).name}"
-    return f"exit code {exitcode}"
-
-
-def _serve(pipe):
-    """The life of a process: call what comes through the pipe until it is closed."""
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    while True:
-        try:
-            function, arguments = pipe.recv()
-        except (EOFError, OSError):
-            return
-        result = function(*arguments)
-        try:
-            pipe.send(result)
-        except OSError:
-            return
-
-
-def _die_with_parent():
-    """A parent that was killed closes no pipes while its children compute: watch for its end."""
-    multiprocessing.parent_process().join()
-    os._exit(1)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

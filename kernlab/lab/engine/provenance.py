@@ -1,13 +1,11 @@
-"""Where numbers come from: code, versions, machine and settings, kept beside every table."""
+"""Where numbers come from: the code, the machine with its versions, and the files of the data."""
 
 import datetime
 import functools
+import hashlib
 import json
 import os
 import platform
-import subprocess
-from collections import Counter
-from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
@@ -15,13 +13,10 @@ import psutil
 from threadpoolctl import threadpool_info
 
 import kernlab
-from kernlab.lab.engine.table import write_atomically
-from kernlab.lab.engine.threads import threads_for
-from kernlab.paths import project_root
-
-# Share of the machine in use by others from which on timings are called doubtful.
-_BUSY_SHARE = 0.3
-_BUSY_SECONDS = 0.2  # over which it is taken
+from kernlab.datasets import DataError, data_path, dataset_available
+from kernlab.datasets.checksums import digest_of
+from kernlab.datasets.own import is_path
+from kernlab.datasets.registry import knows
 
 _LIBRARIES = (
     "numpy",
@@ -34,6 +29,20 @@ _LIBRARIES = (
     "matplotlib",
     "threadpoolctl",
 )
+# What takes no part in computing numbers.
+_NOT_NUMERICAL = ("plots", "explorers", "report", "published", "figures", "cli", "doctor")
+
+
+@functools.cache
+def code_hash():
+    """A short hash of all code that takes part in computing numbers, the studies included."""
+    package = Path(kernlab.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).with_suffix("").as_posix()
+        if not any(part.endswith(_NOT_NUMERICAL) for part in name.split("/")):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 @functools.cache
@@ -50,6 +59,12 @@ def machine():
         "blas_core_type_asked_for": os.environ.get("OPENBLAS_CORETYPE", ""),
         "versions": library_versions(),
     }
+
+
+def machine_key():
+    """A short name of the machine and its software; BLAS apart, which loads in varying order."""
+    told = {name: value for name, value in machine().items() if name != "blas"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def processor_name():
@@ -83,112 +98,45 @@ def library_versions():
     return versions
 
 
-@functools.cache
-def code_version():
-    """The commit of the checkout and whether it has been changed since; {} outside a checkout."""
-    root = project_root()
-    if root is None or not (root / ".git").exists():
-        return {}
-    commit = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return {"commit": commit, "changed_since": bool(changes)} if commit else {}
-
-
-class RunLog:
-    """One run of a study, written into the study's provenance file when it ends."""
-
-    def __init__(self, study, profile, plan, jobs):
-        self._study, self._profile, self._plan = study, profile, plan
-        self._run = {
-            "started": _now(),
-            "jobs": 1 if study.timing else jobs,
-            "threads_per_point": threads_for(study),
-            "busy_before": _busy_share() if study.timing and plan.todo else None,
-            "code": {**code_version(), **plan.stamp},
-            "machine": machine(),
-        }
-
-    def notes(self):
-        """What a reader of the table should be told."""
-        notes = []
-        if self._plan.kept_from_older_library:
-            notes.append(
-                f"{self._study.id}: {self._plan.kept_from_older_library} of "
-                f"{len(self._plan.points)} points were computed before kernlab's code last "
-                "changed, and kept. --fresh computes them again."
-            )
-        busy = self._run["busy_before"] or 0
-        if busy > _BUSY_SHARE:
-            notes.append(
-                f"{self._study.id}: {busy:.0%} of the machine was busy with other work when the "
-                "clock started: its timings are doubtful."
-            )
-        return notes
-
-    def write(self, path):
-        """Add this run to those that the file tells of already, if it computed anything."""
-        runs = read_runs(path)
-        if self._plan.computed:
-            runs.append({**self._run, "finished": _now(), "points_computed": self._plan.computed})
-        statuses = Counter(record["status"] for record in self._plan.records.values())
-        content = {
-            "study": self._study.id,
-            "title": self._study.title,
-            "profile": asdict(self._profile),
-            "points": {"in the grid": len(self._plan.points), **statuses},
-            "parameters": _values(self._plan.points),
-            "data": self._data(),
-            "runs": runs,
-        }
-        write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-
-    def _data(self):
-        """The files that finished points have read, by data set."""
-        names, records = self._plan.inputs.names, self._plan.records.items()
-        read = ((names(self._plan.points[i]), record.get("data")) for i, record in records)
-        return {" and ".join(sets): files for sets, files in read if files}
-
-
-def _values(points):
-    """The values that each parameter takes in the grid."""
-    values = {}
-    for point in points:
-        for name, value in point.params:
-            values.setdefault(name, {})[json.dumps(value)] = value
-    return {name: list(found.values()) for name, found in values.items()}
-
-
-def read_runs(path):
-    """The runs that a provenance file tells of; none when there is no readable file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError):
-        return []
-
-
-def _busy_share():
-    """How much of the machine is in use at this moment, from 0 to 1."""
-    return round(psutil.cpu_percent(_BUSY_SECONDS) / 100, 2)
-
-
-def _now():
+def today():
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def _git(root, *arguments):
-    try:
-        answer = subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return answer.stdout.strip()
 
 
 def _describe_pool(pool):
     kept = ("internal_api", "user_api", "version", "threading_layer", "architecture")
     return {name: pool[name] for name in kept if pool.get(name)}
+
+
+class Inputs:
+    """The data that a study's points read: what is missing of it, and which files it is."""
+
+    def __init__(self, study):
+        self._needs = tuple(study.needs)
+        self._available = functools.cache(_available)
+        self._checksums = functools.cache(_checksums)
+
+    def names(self, point):
+        """The data sets that a point reads: its own, or where that is only a label, the study's."""
+        known = is_path(point.dataset) or knows(point.dataset)
+        return (point.dataset,) if known else self._needs
+
+    def missing(self, point):
+        """The data sets of a point that are not there. Nothing is downloaded during a run."""
+        return [name for name in self.names(point) if not self._available(name)]
+
+    def checksums(self, point):
+        """SHA-256 of every file that a point reads; {} where its data are generated."""
+        read = [self._checksums(name) for name in self.names(point)]
+        return {file: digest for files in read for file, digest in files.items()}
+
+
+def _available(name):
+    return Path(name).is_file() if is_path(name) else dataset_available(name)
+
+
+def _checksums(name):
+    try:
+        paths = [Path(name)] if is_path(name) else data_path(name)
+        return {path.name: digest_of(path) for path in paths}
+    except DataError:  # generated, or gone: then there is no file to tell of
+        return {}

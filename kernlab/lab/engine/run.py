@@ -1,20 +1,84 @@
 """Running a study: compute what is missing, keep each point as it finishes, leave a tidy table."""
 
+import json
+import math
 import warnings
+from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import pandas as pd
+import psutil
+from tqdm import tqdm
 
-from kernlab.lab.engine.measuring import FAILED, NOT_RUN, OK, measure_point
-from kernlab.lab.engine.plan import make_plan
-from kernlab.lab.engine.profiles import get_profile
-from kernlab.lab.engine.progress import Progress
-from kernlab.lab.engine.provenance import RunLog
-from kernlab.lab.engine.store import NoResults, RowStore, tables_dir
-from kernlab.lab.engine.table import read_table, to_frame, write_table
-from kernlab.lab.engine.threads import threads_for
-from kernlab.lab.engine.workers import WorkerPools
+from kernlab.lab.engine.errors import StudyError
+from kernlab.lab.engine.measuring import failure, measure_point
+from kernlab.lab.engine.processes import Ended, Processes
+from kernlab.lab.engine.provenance import Inputs, code_hash, machine, machine_key, today
+from kernlab.lab.engine.rows import (
+    ENGINES_OWN,
+    FAILED,
+    NOT_RUN,
+    OK,
+    RowStore,
+    read_table,
+    tables_dir,
+    to_frame,
+    write_table,
+)
+from kernlab.lab.engine.study import point_seed
+from kernlab.runtime import bar_options, thread_count, write_whole
+
+_BUSY_SHARE, _BUSY_SECONDS = 0.3, 0.2  # of the machine in use by others: timings are doubtful
+_OVER_CAP = 3  # times its cap, and a point is ended
+_TOLD = ("peak_bytes", "threads", "seconds", "peak_note", "status", "message", "date", "machine",
+         "code")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much to compute. What a grid holds under a profile is the study's own affair.
+
+    Parameters
+    ----------
+    cap_seconds : float or None
+        A point predicted to take longer is not run; one that takes three times as long is ended.
+    notebook_cap_seconds : float or None
+        A notebook that takes longer is reported.
+    needs_all_data : bool
+        Whether a data set that is not there counts as a failure.
+    follows_code : bool
+        Whether rows are computed again once any numerical code has changed. Where rows cost hours
+        they are kept, and it is said that they come from older code.
+    """
+
+    name: str
+    description: str
+    cap_seconds: float | None
+    notebook_cap_seconds: float | None
+    needs_all_data: bool
+    follows_code: bool
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("quick", "data that comes with kernlab or is generated; minutes in all",
+                20, 30, needs_all_data=True, follows_code=True),
+        Profile("standard", "the real data found on this machine; hours in all",
+                300, 1800, needs_all_data=False, follows_code=False),
+        Profile("paper", "the papers' own sizes and repeats, however long it takes",
+                None, None, needs_all_data=True, follows_code=False),
+    )
+}  # fmt: skip
+
+
+def get_profile(name):
+    """The profile of this name."""
+    if name not in PROFILES:
+        raise StudyError(f"There is no profile called {name!r}. There are: {', '.join(PROFILES)}.")
+    return PROFILES[name]
 
 
 class StudyWarning(UserWarning):
@@ -27,143 +91,374 @@ class Outcome:
 
     study: object
     table: pd.DataFrame
+    points: int  # of the grid
     computed: int
     kept: int
     failed: list[str]  # one text per point
     not_run: list[str]
-    missing_data: int  # how many of those not run lacked their data
+    missing: list[str]  # the data sets that were not there
+    lacking: int  # how many points lacked their data
     notes: list[str]
 
-    def shortcoming(self, profile_name):
-        """Why not all was done that the profile asks for, or "" if it was.
+    @property
+    def finished(self):
+        """How many points have rows."""
+        return self.points - len(self.failed) - len(self.not_run)
 
-        A point that would pass the profile's cap is not asked for; one without its data is, unless
-        the profile is content with the data at hand. A study with no finished row was not done,
-        unless its grid is empty under the profile.
+    def summary(self):
+        """How much of what was declared is there, in one line."""
+        if self.finished == self.points:
+            return f"all {self.points} points" if self.points else "no points under this profile"
+        parts = [f"{self.finished} of {self.points} points computed"]
+        parts += [f"{len(self.failed)} failed"] * bool(self.failed)
+        if others := len(self.not_run) - self.lacking:
+            parts.append(f"{others} not run")
+        if self.missing:
+            sets = f"{len(self.missing)} data set{'s' if len(self.missing) > 1 else ''} missing"
+            parts.append(f"{sets}: kernlab data get {' '.join(self.missing)}")
+        return ", ".join(parts)
+
+    def shortcoming(self, profile_name, *, named=False):
+        """Why not all was done that was asked for, or "" if it was.
+
+        A point that would pass the profile's cap is not asked for; one without its data is, where
+        the profile needs all data or the study was `named`. A study with no finished row was not
+        done, unless its grid is empty under the profile.
         """
         if self.failed:
             return f"{len(self.failed)} points failed"
-        if self.missing_data and get_profile(profile_name).needs_all_data:
-            return f"{self.missing_data} points lack their data"
-        if not self.table.empty and not (self.table["status"] == OK).any():
-            return "not one point was run"
-        return ""
+        if self.lacking and (named or get_profile(profile_name).needs_all_data):
+            return self.summary()
+        return (
+            "" if self.finished or not self.points else f"not one point was run: {self.summary()}"
+        )
 
 
-def run_study(
-    study, profile="quick", *, jobs=1, out=None, fresh=False, progress=True, cap_seconds=None
-):
+class Workers:
+    """The processes of a whole run: many of one thread each, and one of all threads for timings.
+
+    They are shared by the studies of the run, which saves each study the seconds that loading the
+    libraries takes.
+    """
+
+    def __init__(self, jobs):
+        if jobs < 1:
+            raise StudyError(f"jobs={jobs}: at least one process is needed")
+        self._parallel = Processes(jobs, threads=1)
+        self._timing = Processes(1, threads=thread_count())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for processes in (self._parallel, self._timing):
+            processes.__exit__()
+
+    def run(self, study, calls, limit):
+        """Yield (number of the call, record or `Ended`) as points finish."""
+        processes = self._timing if study.timing else self._parallel
+        return processes.run(measure_point, calls, limit)
+
+
+def run_study(study, profile="quick", **options):
     """Compute what a study's table still lacks, and return the table.
 
     Parameters
     ----------
     study : Study
     profile : {"quick", "standard", "paper"}
-    jobs : int
-        Processes for studies that are not timings. With 1, everything runs in this process.
-    out : path, optional
-        The folder that takes the place of figures/; see `kernlab.paths.output_dir`.
-    fresh : bool
-        Discard what was computed before.
-    progress : bool
-    cap_seconds : float, optional
-        Replaces the profile's cap on the predicted seconds of a point; `math.inf` for none.
+    **options
+        Of `execute`.
 
     Returns
     -------
     DataFrame
         One row per point, failed ones and those not run included: see `status` and `message`.
     """
-    outcome = execute(
-        study,
-        profile,
-        jobs=jobs,
-        out=out,
-        fresh=fresh,
-        progress=progress,
-        cap_seconds=cap_seconds,
-    )
+    outcome = execute(study, profile, **options)
     for note in outcome.notes:
         warnings.warn(note, StudyWarning, stacklevel=2)
     return outcome.table
-
-
-def results(study, profile="quick", out=None):
-    """The table of a study as it was last written; nothing is computed."""
-    path = tables_dir(profile, out) / f"{study.id}.csv"
-    if not path.exists():
-        raise NoResults(
-            f"There are no results of {study.id} under the profile {profile} (looked for {path}). "
-            f"Make them with: kernlab reproduce {study.id} --profile {profile}"
-        )
-    return read_table(path)
 
 
 def execute(
     study,
     profile="quick",
     *,
-    jobs=1,
+    jobs=0,
     out=None,
     fresh=False,
     progress=True,
     cap_seconds=None,
     wait_seconds=0.0,
-    pools=None,
+    workers=None,
 ):
-    """As `run_study`, with the whole outcome; `pools` shares processes with other studies.
+    """Compute what a study's table still lacks.
 
-    `wait_seconds` is how long to wait for another process that runs the same study.
+    Parameters
+    ----------
+    study : Study
+    profile : {"quick", "standard", "paper"}
+    jobs : int
+        Processes for studies that are not timings; with 0 everything runs in this process, where
+        no point can be ended.
+    out : path, optional
+        The folder that takes the place of figures/; see `kernlab.paths.output_dir`.
+    fresh : bool
+        Discard what was computed before.
+    progress : bool
+    cap_seconds : float, optional
+        Replaces the profile's cap on the seconds of a point; `math.inf` for none.
+    wait_seconds : float
+        How long to wait for another process that runs the same study.
+    workers : Workers, optional
+        Shared with other studies.
+
+    Returns
+    -------
+    Outcome
     """
+    if workers is None and jobs:
+        with Workers(jobs) as workers:
+            return execute(
+                study, profile, out=out, fresh=fresh, progress=progress, cap_seconds=cap_seconds,
+                wait_seconds=wait_seconds, workers=workers,
+            )  # fmt: skip
+    if jobs < 0:
+        raise StudyError(f"jobs={jobs}: at least one process is needed")
     profile = get_profile(profile)
     with RowStore(study.id, tables_dir(profile.name, out), wait_seconds) as store:
         if fresh:
             store.discard()
-        plan = make_plan(study, profile, store.load(), cap_seconds)
-        log = RunLog(study, profile, plan, jobs)
+        run = _Run(study, profile, store, cap_seconds)
         try:
-            _compute(study, plan, store, jobs, pools, progress)
+            run.compute(workers, progress)
         finally:  # after Ctrl-C too: the table then holds what is finished
-            rows = plan.rows(study)
-            write_table(to_frame(rows, plan.parameter_names), store.table_path)
-            log.write(store.provenance_path)
-        return Outcome(
-            study=study,
-            # Read back, so that a run and a later look at its results see the very same table.
-            table=read_table(store.table_path),
-            computed=plan.computed,
-            kept=plan.kept,
-            failed=plan.messages(FAILED),
-            not_run=plan.messages(NOT_RUN),
-            missing_data=sum(bool(r.get("missing_data")) for r in plan.records.values()),
-            notes=log.notes(),
+            run.write()
+        return run.outcome()
+
+
+def described(point):
+    """A point as it is written into a record."""
+    return asdict(point) | {"params": dict(point.params)}
+
+
+def point_key(description):
+    """The identity of a point as text: the same after a round trip through a file."""
+    return json.dumps(description, sort_keys=True)
+
+
+class _Run:
+    """The points of a grid in order, a record for each that has one, and the work left."""
+
+    def __init__(self, study, profile, store, cap_seconds):
+        self.study, self.profile, self.store = study, profile, store
+        self.points = list(study.grid(profile.name))
+        self.seeds = [point_seed(study, point) for point in self.points]
+        self.inputs = Inputs(study)
+        self.records, self.todo, self.kept, self.computed, self.older = {}, [], 0, 0, 0
+        self.threads = thread_count() if study.timing else 1
+        cap = profile.cap_seconds if cap_seconds is None else cap_seconds
+        self.cap = math.inf if cap is None else cap
+        self._check_grid()
+        self._plan()
+        timed = study.timing and self.todo
+        self.busy = psutil.cpu_percent(_BUSY_SECONDS) / 100 if timed else 0.0
+        self.started = today()
+
+    def _check_grid(self):
+        seen = set()
+        for point in self.points:
+            key = point_key(described(point))
+            if key in seen:
+                raise StudyError(f"The grid of {self.study.id} holds a point twice: {point}")
+            seen.add(key)
+            if taken := ENGINES_OWN & dict(point.params).keys():
+                raise StudyError(
+                    f"A parameter of {self.study.id} is called {', '.join(sorted(taken))}, as is a "
+                    "column that the engine fills in; call it otherwise."
+                )
+
+    def _plan(self):
+        """Compare the grid with the records on disk; of several that serve the latest counts."""
+        usable = {
+            (point_key(record["point"]), record["seed"]): record
+            for record in self.store.load()
+            if self._serves(record)
+        }
+        for position, point in enumerate(self.points):
+            record = usable.get((point_key(described(point)), self.seeds[position]))
+            if record is not None and record["data"] == self.inputs.checksums(point):
+                self.records[position] = record
+                self.kept += 1
+                self.older += record["code"] != code_hash()
+            elif (refused := self._refused(point)) is not None:
+                self.records[position] = refused
+            else:
+                self.todo.append(position)
+
+    def _serves(self, record):
+        """Whether a record still holds; failed points are tried again, ended ones are not."""
+        ended = record.get("ended_after", 0.0) >= _OVER_CAP * self.cap
+        return (
+            "data" in record
+            and (record.get("status") == OK or ended)
+            and record.get("version") == self.study.version
+            and (not self.study.timing or record.get("threads") == self.threads)
+            and (not self.profile.follows_code or record.get("code") == code_hash())
         )
 
+    def _refused(self, point):
+        """The record of a point that will not be run, or None."""
+        if missing := self.inputs.missing(point):
+            commands = (
+                f"data not found: {', '.join(missing)} (kernlab data get {' '.join(missing)})"
+            )
+            return failure(commands, NOT_RUN, missing=missing)
+        try:
+            expected = (self.study.predict_seconds or (lambda point: None))(point)
+        except Exception as error:
+            return failure(f"predict_seconds: {type(error).__name__}: {error}")
+        if expected is not None and expected > self.cap:
+            return failure(f"predicted {_round(expected)} s, not run", NOT_RUN)
+        return None
 
-def _compute(study, plan, store, jobs, pools, progress):
-    weights = [plan.expected_seconds[position] for position in plan.todo]
-    with (
-        Progress(study.id, weights, progress) as bar,
-        closing(_measured(study, plan, jobs, pools)) as measured,
-    ):
-        for position, record in measured:
-            record = plan.complete(position, record)
-            store.append(record)
-            plan.add(position, record)
-            bar.finished(plan.points[position], plan.expected_seconds[position])
+    def compute(self, workers, progress):
+        """Measure what is left to do; every record is on the disk before the next is begun."""
+        stamp = {"code": code_hash(), "machine": machine_key(), "version": self.study.version}
+        with (
+            tqdm(
+                total=len(self.todo), desc=self.study.id, unit=" points", **bar_options(progress)
+            ) as bar,
+            closing(self._measured(workers)) as measured,
+        ):
+            for position, record in measured:
+                point = self.points[position]
+                identity = {"point": described(point), "seed": self.seeds[position]}
+                told = {"date": today(), "data": self.inputs.checksums(point)}
+                self.records[position] = identity | stamp | told | record
+                self.store.append(self.records[position])
+                self.computed += 1
+                bar.update()
 
-
-def _measured(study, plan, jobs, pools):
-    """Yield (position in the grid, record) for every point that is to be computed."""
-    tasks = [(plan.points[position], plan.seeds[position]) for position in plan.todo]
-    if pools is None and jobs == 1:
-        threads = threads_for(study)
-        for position, (point, seed) in zip(plan.todo, tasks, strict=True):
-            yield position, measure_point(study.measure, point, seed, threads)
-    elif pools is None:
-        with WorkerPools(jobs) as own_pools:
-            yield from _measured(study, plan, jobs, own_pools)
-    else:
-        with closing(pools.measure(study, tasks)) as finished:
+    def _measured(self, workers):
+        """Yield (position in the grid, record) for every point that is to be computed."""
+        calls = [(self.study.measure, self.points[i], self.seeds[i], self.threads)
+                 for i in self.todo]  # fmt: skip
+        if workers is None:
+            for position, call in zip(self.todo, calls, strict=True):
+                yield position, measure_point(*call)
+            return
+        limit = _OVER_CAP * self.cap if math.isfinite(self.cap) else None
+        with closing(workers.run(self.study, calls, limit)) as finished:
             for number, record in finished:
-                yield plan.todo[number], record
+                yield self.todo[number], self._ended(record)
+
+    def _ended(self, record):
+        if not isinstance(record, Ended):
+            return record
+        if not record.why:
+            text = f"ended after {_round(record.seconds)} s, {_OVER_CAP} times its cap"
+            return failure(text, NOT_RUN, ended_after=record.seconds, seconds=record.seconds)
+        return failure(f"The process that measured it died ({record.why})")
+
+    def write(self):
+        """The table and the provenance of what is there now."""
+        names = list(dict.fromkeys(name for point in self.points for name, _ in point.params))
+        write_table(to_frame(self._rows(), names), self.store.table_path)
+        runs = read_runs(self.store.provenance_path)
+        if self.computed:
+            runs.append({
+                "started": self.started, "finished": today(), "points_computed": self.computed,
+                "threads_per_point": self.threads, "busy_before": self.busy,
+                "code": code_hash(), "key": machine_key(), "machine": machine(),
+            })  # fmt: skip
+        statuses = Counter(record["status"] for record in self.records.values())
+        read = [(self.inputs.names(self.points[i]), r.get("data")) for i, r in self.records.items()]
+        told = {
+            "study": self.study.id,
+            "title": self.study.title,
+            "changed parameters": dict(self.study.parameters),
+            "profile": asdict(self.profile),
+            "points": {"in the grid": len(self.points), **statuses},
+            "parameters": _values(self.points),
+            "data": {" and ".join(sets): files for sets, files in read if files},
+            "runs": runs,
+        }
+        text = json.dumps(told, indent=1, ensure_ascii=False, default=str)
+        write_whole(self.store.provenance_path, text + "\n")
+
+    def _rows(self):
+        """The rows of the table, in the order of the grid; points still to do have none."""
+        return [
+            {
+                "study": self.study.id,
+                "variant": point.variant,
+                "dataset": Path(point.dataset).name,
+                "method": point.method,
+                **dict(point.params),
+                "seed": seed,
+                "repeat": point.repeat,
+                **measured,
+                **{name: record[name] for name in _TOLD if name in record},
+            }
+            for position, (point, seed) in enumerate(zip(self.points, self.seeds, strict=True))
+            if (record := self.records.get(position))
+            for measured in record["rows"]
+        ]
+
+    def outcome(self):
+        records = sorted(self.records.items())
+        lacking = [record["missing"] for _, record in records if record.get("missing")]
+        return Outcome(
+            study=self.study,
+            # Read back, so that a run and a later look at its results see the very same table.
+            table=read_table(self.store.table_path),
+            points=len(self.points),
+            computed=self.computed,
+            kept=self.kept,
+            failed=[self._text(i) for i, record in records if record["status"] == FAILED],
+            not_run=[self._text(i) for i, record in records if record["status"] == NOT_RUN],
+            missing=list(dict.fromkeys(name for names in lacking for name in names)),
+            lacking=len(lacking),
+            notes=self._notes(),
+        )
+
+    def _text(self, position):
+        return f"{self.points[position]}: {self.records[position]['message']}"
+
+    def _notes(self):
+        """What a reader of the table should be told."""
+        notes = []
+        if self.older:
+            notes.append(
+                f"{self.study.id}: {self.older} of {len(self.points)} points were computed before "
+                "kernlab's code last changed, and kept. --fresh computes them again."
+            )
+        if self.busy > _BUSY_SHARE:
+            notes.append(
+                f"{self.study.id}: {self.busy:.0%} of the machine was busy with other work when "
+                "the clock started: its timings are doubtful."
+            )
+        return notes
+
+
+def read_runs(path):
+    """The runs that a provenance file tells of; none when there is no readable file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _values(points):
+    """The values that each parameter takes in the grid."""
+    values = {}
+    for point in points:
+        for name, value in point.params:
+            values.setdefault(name, {})[json.dumps(value)] = value
+    return {name: list(found.values()) for name, found in values.items()}
+
+
+def _round(seconds):
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"

@@ -3,7 +3,6 @@
 import functools
 import io
 import json
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kernlab.lab.engine.measuring import OK
+from kernlab.lab.engine.rows import OK
 from kernlab.lab.plots.style import house_style, message_figure
 from kernlab.paths import output_dir
+from kernlab.runtime import write_whole
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
@@ -117,13 +117,6 @@ def save(figure, stem):
             files.append(stem.with_name(f"{stem.name}.{suffix}"))
             write_whole(files[-1], picture.getvalue())
     return tuple(files)
-
-
-def write_whole(target, content):
-    """Write bytes to a file that readers find either as it was or complete, never half-written."""
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    unfinished.write_bytes(content)
-    unfinished.replace(target)
 
 
 def _on_finished_rows(draw):

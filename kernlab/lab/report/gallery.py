@@ -6,11 +6,11 @@ from kernlab.lab.catalogue import StudyError, get_study
 from kernlab.lab.explorers.base import figure_png
 from kernlab.lab.explorers.playground import draw_playground, fit_playground
 from kernlab.lab.papers.figures import FIGURES
-from kernlab.lab.plots.registry import write_whole
 from kernlab.lab.report.machines import machines
 from kernlab.lab.report.outputs import read_provenance, read_tables
 from kernlab.lab.report.text import bench_text
 from kernlab.paths import output_dir, project_root
+from kernlab.runtime import write_whole
 
 PICTURES = ("llsvm-prop1-differences", "sparse-margin-lines")
 PLAYGROUND = (

@@ -4,8 +4,8 @@ import copy
 import re
 from pathlib import Path
 
-from kernlab.lab.engine.table import write_atomically
 from kernlab.lab.report.notebook_files import WIDGET_VIEW
+from kernlab.runtime import write_whole
 
 _NOTE = (
     "*A picture of controls to play with: they are live when the notebook is open in JupyterLab.*"
@@ -27,7 +27,7 @@ def write_html(nb, path):
     page, _ = exporter.from_notebook_node(
         readable_anywhere(nb), resources={"metadata": {"name": _title(nb) or path.stem}}
     )
-    write_atomically(path, page.replace("</head>", f"{_dark_style(exporter)}</head>", 1))
+    write_whole(path, page.replace("</head>", f"{_dark_style(exporter)}</head>", 1))
 
 
 def _dark_style(exporter):

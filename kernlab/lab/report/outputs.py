@@ -10,8 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from kernlab.lab.engine.store import tables_dir
-from kernlab.lab.engine.table import read_table
+from kernlab.lab.engine.rows import read_table, tables_dir
 from kernlab.paths import output_dir
 
 _BROAD_PIXELS = 1100  # about 7 inches at the resolution that figures are saved with

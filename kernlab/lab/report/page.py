@@ -8,8 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernlab.lab.engine.profiles import get_profile
-from kernlab.lab.plots.registry import write_whole
+from kernlab.lab.engine.run import get_profile
 from kernlab.lab.report import numbers, outputs
 from kernlab.lab.report.images import embed
 from kernlab.lab.report.machines import machines
@@ -18,6 +17,7 @@ from kernlab.lab.report.scorecard import scorecard
 from kernlab.lab.report.verdicts import paper_cards, tally
 from kernlab.lab.report.views import notebook_links, study_tables
 from kernlab.paths import output_dir
+from kernlab.runtime import write_whole
 
 _FOLDER = Path(__file__).parent
 

@@ -4,8 +4,8 @@ import functools
 
 from kernlab.datasets import DataError
 from kernlab.datasets.registry import protocol_rows
-from kernlab.lab.engine.measuring import NOT_RUN, OK
-from kernlab.lab.engine.profiles import PROFILES, get_profile
+from kernlab.lab.engine.rows import NOT_RUN, OK
+from kernlab.lab.engine.run import PROFILES, get_profile
 from kernlab.lab.papers.figures import finished
 from kernlab.lab.published import SETTING
 from kernlab.lab.report.numbers import as_text

@@ -5,11 +5,11 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from tqdm import tqdm
 
-from kernlab.lab.engine.progress import Progress
-from kernlab.lab.engine.table import write_atomically
 from kernlab.lab.report.notebook_files import WIDGET_VIEW, find_notebook, notebook_paths
 from kernlab.lab.report.run_notebooks import execute_notebook
+from kernlab.runtime import bar_options, write_whole
 
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _KEPT_METADATA = ("kernlab",)
@@ -28,10 +28,8 @@ def refresh_notebooks(names=(), *, progress=True):
     """
     paths = [find_notebook(name) for name in names] or list(notebook_paths().values())
     changed = {}
-    with Progress("notebooks", [None] * len(paths), progress) as bar:
-        for path in paths:
-            changed[path] = refresh_notebook(path)
-            bar.finished(path.stem, None)
+    for path in tqdm(paths, desc="notebooks", **bar_options(progress)):
+        changed[path] = refresh_notebook(path)
     return changed
 
 
@@ -44,7 +42,7 @@ def refresh_notebook(path):
     text = nbformat.writes(normalise(executed, own_ids)).rstrip("\n") + "\n"
     if text == before:
         return False
-    write_atomically(path, text)
+    write_whole(path, text)
     return True
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernlab.lab.catalogue import STUDIES, Outcome, Study, StudyError, execute
 from kernlab.lab.engine.registry import unknown
-from kernlab.lab.engine.workers import WorkerPools
+from kernlab.lab.engine.run import Workers
 from kernlab.lab.papers.figures import FIGURES, draw_all
 from kernlab.lab.report.notebook_files import declared_studies, notebook_paths, read_notebook
 from kernlab.lab.report.page import build_report
@@ -98,9 +98,9 @@ def reproduce(selection, profile, *, jobs=1, out=None, fresh=False, progress=Tru
     `say` is called with a line of text whenever something has been finished.
     """
     done = Reproduction(profile, [], [])
-    with WorkerPools(jobs) as pools:
+    with Workers(jobs) as workers:
         for study in selection.studies:
-            run = _run_study(study, profile, pools, out=out, fresh=fresh, progress=progress)
+            run = _run_study(study, profile, workers, out=out, fresh=fresh, progress=progress)
             done.studies.append(run)
             say(study_line(run))
     if selection.notebooks:
@@ -117,10 +117,10 @@ def reproduce(selection, profile, *, jobs=1, out=None, fresh=False, progress=Tru
     return done
 
 
-def _run_study(study, profile, pools, **settings):
+def _run_study(study, profile, workers, **settings):
     run, started = StudyRun(study, 0.0), time.perf_counter()
     try:
-        run.outcome = execute(study, profile, pools=pools, **settings)
+        run.outcome = execute(study, profile, workers=workers, **settings)
     except StudyError as error:
         run.error = str(error)
     except Exception as error:  # a grid that cannot be made, say

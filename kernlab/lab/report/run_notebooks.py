@@ -1,7 +1,6 @@
 """Executing notebooks without a front end: with papermill, by this very Python, from anywhere."""
 
 import functools
-import signal
 import sys
 import tempfile
 import time
@@ -10,11 +9,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernlab.lab.engine.processes import Died, ProcessPool
-from kernlab.lab.engine.profiles import get_profile
-from kernlab.lab.engine.progress import Progress
+from tqdm import tqdm
+
+from kernlab.lab.engine.processes import Ended, Processes, environment
 from kernlab.lab.engine.registry import unknown
-from kernlab.lab.engine.threads import environment
+from kernlab.lab.engine.run import get_profile
 from kernlab.lab.report.notebook_files import (
     NOTEBOOK_VARIABLE,
     NotebookError,
@@ -27,6 +26,7 @@ from kernlab.lab.report.notebook_files import (
 )
 from kernlab.lab.report.notebook_html import write_html
 from kernlab.paths import output_dir
+from kernlab.runtime import bar_options
 
 _START_SECONDS = 120
 
@@ -65,10 +65,9 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
     """
     paths = [find_notebook(name) for name in names]
     outcomes = {}
-    with Progress("notebooks", [None] * len(paths), progress) as bar:
-        for outcome in _outcomes(paths, profile, out, jobs):
-            outcomes[outcome.name] = outcome
-            bar.finished(outcome.name, None)
+    done = _outcomes(paths, profile, out, jobs)
+    for outcome in tqdm(done, desc="notebooks", total=len(paths), **bar_options(progress)):
+        outcomes[outcome.name] = outcome
     return [outcomes[path.stem] for path in paths]
 
 
@@ -80,23 +79,15 @@ def _outcomes(paths, profile, out, jobs):
         return
     calls = [(path, profile, out) for path in paths]
     with (
-        ProcessPool(min(jobs, len(paths))) as pool,
-        closing(pool.run(_outcome_here, calls)) as done,
+        Processes(min(jobs, len(paths))) as processes,
+        closing(processes.run(_outcome, calls)) as done,
     ):
         for number, outcome in done:
-            if isinstance(outcome, Died):
-                outcome = NotebookOutcome(
-                    paths[number].stem,
-                    0.0,
-                    error=f"{paths[number].stem}: its process died ({outcome.how})",
-                )
+            if isinstance(outcome, Ended):
+                name = paths[number].stem
+                error = f"{name}: its process died ({outcome.why})"
+                outcome = NotebookOutcome(name, outcome.seconds, error=error)
             yield outcome
-
-
-def _outcome_here(path, profile, out):
-    """In a process of its own: when that is ended, the kernel must be shut down."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    return _outcome(path, profile, out)
 
 
 def _outcome(path, profile, out):

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kernlab.lab import cli
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine import workers
+from kernlab.lab.engine import run
 from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.papers.figures import FIGURES
 from kernlab.lab.report import notebook_files, reproduce
@@ -52,21 +52,21 @@ class InThisProcess:
     def __exit__(self, *_):
         pass
 
-    def measure(self, study, tasks):
-        for number, (point, seed) in enumerate(tasks):
-            yield number, measure_point(study.measure, point, seed, threads=1)
+    def run(self, study, calls, limit):
+        for number, call in enumerate(calls):
+            yield number, measure_point(*call)
 
 
 @pytest.fixture
 def kernlab(monkeypatch):
     """Run a command in this process: its result with exit_code, output (both streams), stdout."""
-    monkeypatch.setattr(reproduce, "WorkerPools", InThisProcess)
-    monkeypatch.setattr(workers, "WorkerPools", InThisProcess)
+    monkeypatch.setattr(reproduce, "Workers", InThisProcess)
+    monkeypatch.setattr(run, "Workers", InThisProcess)
 
-    def run(*arguments):
+    def command(*arguments):
         return CliRunner().invoke(cli.main, [str(a) for a in arguments], catch_exceptions=True)
 
-    return run
+    return command
 
 
 @pytest.fixture

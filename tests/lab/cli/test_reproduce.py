@@ -71,7 +71,7 @@ def test_one_study_with_its_figure(kernlab, house, out):
         ("bad-t1", 1, "bad-t1: LASN on toy: ValueError: no LASN today"),
         ("capped-t1", 0, "capped-t1: LASN on toy repeat 1: predicted 1000000 s, not run"),
         ("empty-t1", 0, "empty-t1: no points under this profile"),
-        ("far-t1", 1, "far-t1: 1 points lack their data"),
+        ("far-t1", 1, "far-t1: 0 of 1 points computed, 1 data set missing"),
         ("ugly-t1", 1, "ugly-t1: figure: RuntimeError: no ink while drawing figure ugly-t1-bad"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from kernlab.lab.catalogue import STUDIES, Point, Study
 from kernlab.lab.engine import Tolerance
 from kernlab.lab.engine.provenance import machine
-from kernlab.lab.engine.table import to_frame, write_table
+from kernlab.lab.engine.rows import to_frame, write_table
 from kernlab.lab.papers.figures import FigureSpec
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import bands, heatmap, plain_log_ticks, slope_guide, spy

@@ -11,7 +11,7 @@ import pytest
 
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine.measuring import measure_point
-from kernlab.lab.engine.table import to_frame
+from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.published import published, published_ids
 from kernlab.lab.report.score import score
 

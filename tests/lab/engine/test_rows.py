@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernlab.lab.engine.table import read_table, to_frame, write_atomically, write_table
+from kernlab.lab.engine.rows import parameter_names, read_table, to_frame, write_table
+from kernlab.runtime import write_whole
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=12)
 
 
-def there_and_back(rows, folder):
-    table = to_frame(rows, [])
+def there_and_back(rows, folder, parameters=()):
+    table = to_frame(rows, parameters)
     write_table(table, folder / "t.csv")
     return table, read_table(folder / "t.csv")
 
@@ -38,7 +39,7 @@ def test_columns_keep_their_kind(tmp_path):
         {"method": "NA", "k": 50, "mixed": "sqrt", "kind": "hinge", "flag": True, "n_train": 7},
         {"method": "", "k": 100, "mixed": 50, "kind": None, "flag": False},
     ]
-    _, again = there_and_back(rows, tmp_path)
+    _, again = there_and_back(rows, tmp_path, ["k", "mixed"])
     assert again.method.to_list() == ["NA", ""]
     assert again.k.dtype == int
     assert again.n_train.dtype == float
@@ -47,16 +48,17 @@ def test_columns_keep_their_kind(tmp_path):
     assert pd.isna(again.kind[1])
     assert again.flag.dtype == bool
     assert again.objective.isna().all()
+    assert parameter_names(again) == ["k", "mixed"]
+    table, empty = there_and_back([], tmp_path)
+    assert empty.empty
+    assert list(empty) == list(table)
 
 
-def test_empty_table(tmp_path):
-    table, again = there_and_back([], tmp_path)
-    assert again.empty
-    assert list(again) == list(table)
-
-
-def test_half_written_file_is_never_in_the_place_of_the_whole_one(tmp_path):
-    write_atomically(tmp_path / "t.csv", "whole")
+def test_half_written_file_is_never_in_the_place_of_the_whole_one(tmp_path, monkeypatch):
+    write_whole(tmp_path / "t.csv", "whole")
     with pytest.raises(UnicodeEncodeError):
-        write_atomically(tmp_path / "t.csv", "half \ud800")
+        write_whole(tmp_path / "t.csv", "half \ud800")
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_whole(tmp_path / "t.csv", "half")
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("t.csv", "whole")]

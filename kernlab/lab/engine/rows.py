@@ -1,4 +1,4 @@
-"""Rows on disk: appended one by one as they finish, so that a kill costs only what was under way.
+"""The rows of a study: on disk one by one as they finish, and as a tidy table.
 
 `<id>.rows.jsonl` holds one line per finished point and is only ever appended to. A line that a kill
 cut short is dropped when the file is next opened. A lock keeps a second process from appending to
@@ -7,11 +7,44 @@ the same file.
 
 import fcntl
 import json
+import math
 import os
 import time
+from contextlib import suppress
 
-from kernlab.lab.engine.base import StudyError
+import pandas as pd
+
+from kernlab.lab.engine.errors import StudyError
 from kernlab.paths import output_dir
+from kernlab.runtime import write_whole
+
+OK, FAILED, NOT_RUN = "ok", "failed", "not run"
+# In the table's order; the study's parameters stand between `method` and `seed`, and what else a
+# study measures before `threads`.
+WHAT = ("study", "variant", "dataset", "method")
+MEASURED = (
+    "seed",
+    "repeat",
+    "n_train",
+    "n_features",
+    "rank",
+    "fit_seconds",
+    "approximate_seconds",
+    "solve_seconds",
+    "predict_seconds",
+    "peak_bytes",
+    "train_accuracy",
+    "cv_accuracy",
+    "test_accuracy",
+    "objective",
+    "gap",
+    "n_iter",
+)
+HOW = ("threads", "seconds", "peak_note", "status", "message", "date", "machine", "code")
+TEXT = (*WHAT, "peak_note", "status", "message", "date", "machine", "code", "source", "profile")
+
+# The engine fills these in; a study measures all the others.
+ENGINES_OWN = frozenset((*WHAT, *HOW, "seed", "repeat", "peak_bytes", "source", "profile"))
 
 
 class NoResults(StudyError, FileNotFoundError):  # noqa: N818 - a state, not a mistake
@@ -107,3 +140,39 @@ def _parse(line):
     except ValueError:
         return None
     return record if isinstance(record, dict) and "point" in record else None
+
+
+def to_frame(rows, parameter_names):
+    """The table from rows given as dictionaries."""
+    known = (*WHAT, *parameter_names, *MEASURED)
+    extra = dict.fromkeys(name for row in rows for name in row if name not in {*known, *HOW})
+    table = pd.DataFrame(rows, columns=list(dict.fromkeys((*known, *extra, *HOW))))
+    texts = table[[name for name in TEXT if name in table]].astype(object)
+    return table.assign(**texts.where(texts.notna(), ""))
+
+
+def parameter_names(table):
+    """The columns of a table that are parameters of its points."""
+    names = list(table)
+    return names[names.index("method") + 1 : names.index("seed")]
+
+
+def write_table(table, path):
+    """Write the CSV file in one step, so that no reader ever meets half of it."""
+    write_whole(path, table.to_csv(index=False))
+
+
+def read_table(path):
+    """The table from its CSV file: numbers exactly as written, texts as texts even when empty."""
+    cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return cells.assign(**{n: _typed(cells[n].to_list()) for n in cells if n not in TEXT})
+
+
+def _typed(texts):
+    """A column of whole numbers, numbers or truth values where all its cells are such."""
+    if texts and all(text in ("True", "False") for text in texts):
+        return [text == "True" for text in texts]
+    for number in (int, float):
+        with suppress(ValueError):
+            return [math.nan if text == "" else number(text) for text in texts]
+    return [math.nan if text == "" else text for text in texts]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kernlab.lab.catalogue import NotRun, Point, Study, run_study
+from kernlab.lab.catalogue import run_study
+from kernlab.lab.engine import NotRun, Point, Study, product
 from kernlab.runtime import MemoryLimitError
 
 # Every measurement leaves its name here, so that a test can tell what was really computed.
@@ -21,13 +22,7 @@ LOG = "KERNLAB_TEST_LOG"
 
 def grid(profile):
     repeats = {"quick": 2, "standard": 3}.get(profile, 4)
-    return [
-        Point.make(dataset, method, C=c, repeat=repeat)
-        for dataset in ("toy", "other")
-        for method in ("exact", "subsample")
-        for c in (0.1, 1, 10)
-        for repeat in range(repeats)
-    ]
+    return product(("toy", "other"), ("exact", "subsample"), repeats=repeats, C=(0.1, 1, 10))
 
 
 def log(point):
@@ -59,15 +54,9 @@ def slow_measure(point, seed):
     return compute(point, seed)
 
 
-def die_of(number):
-    if number:
-        os.kill(os.getpid(), number)
-    return "alive"
-
-
 def difficult_grid(profile):
     methods = ("fine", "raises", "warns", "refuses", "too much memory", "dies", "no row", "array")
-    return [Point.make("toy", method) for method in methods]
+    return product("toy", methods)
 
 
 def difficult_measure(point, seed):
@@ -88,10 +77,12 @@ def difficult_measure(point, seed):
             return []
         case "array":
             return {"objective": np.zeros(3)}
+        case "endless":
+            time.sleep(600)
     return {"objective": 1.0}
 
 
-def course_measure(point, seed):
+def steps_measure(point, seed):
     return [{"iteration": i, "gradient": 2.0**-i} for i in range(point["steps"])]
 
 
@@ -113,7 +104,7 @@ def _study(name, measure, grid=grid, **more):
 TINY = _study("plain", measure)
 SLOW = _study("slow", slow_measure)
 DIFFICULT = _study("difficult", difficult_measure, difficult_grid)
-COURSE = _study("course", course_measure, lambda profile: [Point.make("toy", "newton", steps=3)])
+STEPS = _study("steps", steps_measure, lambda profile: [Point.make("toy", "newton", steps=3)])
 THREADS = _study("threads", thread_measure, lambda profile: [Point.make("toy", "any")])
 TIMED = _study("timed", thread_measure, lambda profile: [Point.make("toy", "any")], timing=True)
 

@@ -1,0 +1,259 @@
+"""Tables on record: finished rows of the standard and the paper profile, and what is live beside.
+
+`figures/record/tables/ID.csv` holds the rows, each with its seconds, memory, threads, machine, code
+and date; `figures/record/provenance.json` tells of the machines with their versions, and of the
+files of the data.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernlab.lab.engine.errors import StudyError
+from kernlab.lab.engine.measuring import measure_point
+from kernlab.lab.engine.provenance import Inputs, code_hash
+from kernlab.lab.engine.rows import (
+    NOT_RUN,
+    OK,
+    TEXT,
+    NoResults,
+    parameter_names,
+    read_table,
+    tables_dir,
+    to_frame,
+    write_table,
+)
+from kernlab.lab.engine.run import get_profile
+from kernlab.lab.engine.study import point_seed
+from kernlab.paths import record_dir
+from kernlab.runtime import write_whole
+
+PROFILES = ("paper", "standard")  # whose rows go on record; the first that has a point counts
+DIGITS, DIGITS_OF_SECONDS = 9, 4
+RELATIVE, ABSOLUTE = 1e-4, 1e-6  # how closely a row computed again agrees with the record
+_NOT_COMPARED = re.compile(
+    r"second|bytes|memory|peak|threads|speed|^date$|^machine$|^code$|^source$"
+)
+_GROUP = ("dataset", "method", "variant")
+
+
+def recorded(study_id):
+    """The table of a study on record, or None."""
+    path = record_dir() / "tables" / f"{study_id}.csv"
+    return read_table(path).assign(source="recorded") if path.is_file() else None
+
+
+def results(study, profile="quick", out=None):
+    """The table of a study: what was computed here, and from the record what was not.
+
+    Parameters
+    ----------
+    study : Study
+    profile : {"quick", "standard", "paper"}
+    out : path, optional
+
+    Returns
+    -------
+    DataFrame
+        As the study's own table, with the column `source`: "live" or "recorded". A point that is
+        both is live. Under the quick profile, which runs some methods with smaller settings, the
+        rows of such a method on a data set come from the record; under the others from here.
+
+    Raises
+    ------
+    NoResults
+        There is neither.
+    """
+    path = tables_dir(get_profile(profile).name, out) / f"{study.id}.csv"
+    live = read_table(path).assign(source="live") if path.is_file() else None
+    known = recorded(study.id) if study.on_record else None
+    if live is None and known is None:
+        raise NoResults(
+            f"There are no results of {study.id} under the profile {profile} (looked for {path}). "
+            f"Make them with: kernlab reproduce {study.catalogue_id} --profile {profile}"
+        )
+    if live is None or known is None:
+        return known if live is None else live
+    names = list(dict.fromkeys([*parameter_names(live), *parameter_names(known)]))
+    point, settings = [*_GROUP, "repeat", *names], [*_GROUP, *names]
+    fuller, other = (known, live) if profile == "quick" else (live[live["status"] == OK], known)
+    groups, wanted = set(_keys(fuller, _GROUP)), set(_keys(fuller, settings))
+    pairs = zip(_keys(other, _GROUP), _keys(other, settings), strict=True)
+    other = other[[group not in groups or key in wanted for group, key in pairs]]
+    live, known = (other, known) if profile == "quick" else (live, other)
+    done = set(_keys(live[live["status"] == OK], point))
+    known = known[[key not in done for key in _keys(known, point)]]
+    replaced = set(_keys(known[known["status"] == OK], point))
+    live = live[[key not in replaced for key in _keys(live, point)]]
+    return to_frame([*live.to_dict("records"), *known.to_dict("records")], names)
+
+
+def _keys(table, names):
+    """The identities of rows as tuples of texts: 50, 50.0 and "50" are the same."""
+    columns = [table[n] if n in table else [""] * len(table) for n in names]
+    return [tuple(map(_as_text, values)) for values in zip(*columns, strict=True)]
+
+
+def _as_text(value):
+    if isinstance(value, bool | np.bool_) or value is None:
+        return str(value or "")
+    try:
+        return "" if np.isnan(value := float(value)) else repr(value)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _grid_points(study):
+    """All points that may be on record, by the identity of their rows; and their parameters."""
+    points = [point for profile in PROFILES for point in study.grid(profile)]
+    names = list(dict.fromkeys(name for point in points for name, _ in point.params))
+    rows = [{"dataset": Path(p.dataset).name, "method": p.method, "variant": p.variant,
+             "repeat": p.repeat, **p.parameters} for p in points]  # fmt: skip
+    columns = [*_GROUP, "repeat", *names]
+    keys = _keys(pd.DataFrame(rows, columns=columns), columns)
+    return dict(zip(keys, points, strict=True)), columns
+
+
+# ---------------------------------------------------------------------------------- keeping it
+def update(study, out=None):
+    """Put the finished rows of a study on record; how many points are there then.
+
+    New rows take the place of old ones; rows of points that the study no longer has are dropped.
+    """
+    if not study.on_record:
+        raise StudyError(f"{study.id} has other parameters than the catalogue's: it has no record.")
+    points, columns = _grid_points(study)
+    told = _provenance()
+    entry = told["studies"].setdefault(study.id, {"data": {}})
+    found = []
+    for profile in PROFILES:
+        path = tables_dir(profile, out) / f"{study.id}.csv"
+        if path.is_file():
+            found.append(read_table(path).assign(profile=profile))
+            own = json.loads(path.with_suffix(".provenance.json").read_text(encoding="utf-8"))
+            entry["data"] |= own["data"]
+            told["machines"] |= {run["key"]: run["machine"] for run in own["runs"]}
+    before = recorded(study.id)
+    found += [] if before is None else [before.drop(columns="source")]
+    kept = {}
+    for wanted in (OK, NOT_RUN):  # capped points have their place too, where nothing better is
+        for table in found:
+            some = table[(table["status"] == wanted) & ~table["message"].str.startswith("data not")]
+            fresh = {}
+            for key, row in zip(_keys(some, columns), some.to_dict("records"), strict=True):
+                if key in points and key not in kept:
+                    fresh.setdefault(key, []).append(row)
+            kept |= fresh
+    if not kept:
+        return 0
+    rows = [
+        {n: _rounded(n, v) for n, v in row.items()} for key in points for row in kept.get(key, ())
+    ]
+    target = record_dir() / "tables" / f"{study.id}.csv"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_table(to_frame(rows, columns[4:]), target)
+    entry["points"] = len(kept)
+    write_whole(record_dir() / "provenance.json", json.dumps(told, indent=1, sort_keys=True) + "\n")
+    return len(kept)
+
+
+def _provenance():
+    path = record_dir() / "provenance.json"
+    if path.is_file():
+        return json.loads(path.read_text(encoding="utf-8"))
+    return {"machines": {}, "studies": {}}
+
+
+def _rounded(name, value):
+    if not isinstance(value, float) or not np.isfinite(value):
+        return value
+    rounded = float(f"{value:.{DIGITS_OF_SECONDS if 'second' in name else DIGITS}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
+
+
+# --------------------------------------------------------------------------------- checking it
+def check(studies, sample=None, seed=0, cap_seconds=60.0):
+    """Compute recorded points again and compare all that is neither time nor memory.
+
+    Parameters
+    ----------
+    studies : iterable of Study
+    sample : int, optional
+        So many points drawn at random; all by default.
+    seed : int
+    cap_seconds : float
+        Points that took longer are left out, as are those without their data.
+
+    Returns
+    -------
+    (int, list of str)
+        How many points were computed, and a sentence for each difference.
+    """
+    candidates = []
+    for study in studies:
+        table = recorded(study.id)
+        if table is None:
+            continue
+        (points, columns), inputs = _grid_points(study), Inputs(study)
+        files = {file: digest for read in _provenance()["studies"][study.id]["data"].values()
+                 for file, digest in read.items()}  # fmt: skip
+        table = table[(table["status"] == OK) & (table["seconds"] <= cap_seconds)]
+        for key, rows in table.groupby(pd.Index(_keys(table, columns), tupleize_cols=False)):
+            point = points.get(key)
+            if point is not None and not inputs.missing(point):
+                here = inputs.checksums(point)
+                if all(files.get(file, digest) == digest for file, digest in here.items()):
+                    candidates.append((study, point, rows))
+    if sample is not None and sample < len(candidates):
+        chosen = np.random.default_rng(seed).choice(len(candidates), sample, replace=False)
+        candidates = [candidates[i] for i in sorted(chosen)]
+    return len(candidates), [text for each in candidates for text in _differences(*each)]
+
+
+def _differences(study, point, rows):
+    """What a point computed again has otherwise than the record, in sentences."""
+    seed = point_seed(study, point)
+    record = measure_point(study.measure, point, seed, 1)
+    if record["status"] != OK:
+        return [f"{study.id}, {point}: {record['status']}: {record['message']}"]
+    if len(record["rows"]) != len(rows) or not (rows["seed"] == seed).all():
+        return [f"{study.id}, {point}: other rows, or another seed, than on record"]
+    texts = []
+    for now, then in zip(record["rows"], rows.to_dict("records"), strict=True):
+        for name, value in now.items():
+            old = then.get(name)
+            if name not in TEXT and not _NOT_COMPARED.search(name) and not _agree(value, old):
+                texts.append(f"{study.id}, {point}: {name} is {value}, on record {old}")
+    return texts
+
+
+def _agree(value, old):
+    if isinstance(value, str) or isinstance(old, str) or value is None or old is None:
+        return _as_text(value) == _as_text(old)
+    return bool(np.isclose(value, old, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True))
+
+
+def show(studies):
+    """What is on record of some studies, one row each."""
+    told, rows = _provenance(), []
+    for study in studies:
+        table = recorded(study.id)
+        if table is None:
+            continue
+        points, columns = _grid_points(study)
+        done = table[table["status"] == OK]
+        machines = [told["machines"].get(key, {}) for key in dict.fromkeys(done["machine"])]
+        rows.append({
+            "study": study.id,
+            "points": f"{len(set(_keys(done, columns)))} of {len(points)}",
+            "data sets": done["dataset"].nunique(),
+            "profile": ", ".join(dict.fromkeys(done["profile"])),
+            "seconds": done.drop_duplicates([*_GROUP, "repeat", *columns[4:]])["seconds"].sum(),
+            "until": done["date"].max()[:10] if len(done) else "",
+            "code": "as now" if (done["code"] == code_hash()).all() else "older",
+            "machine": "; ".join(f"{m.get('processor')}, {m.get('cores')} cores" for m in machines),
+        })  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,140 @@
+"""Tables on record: what goes there, what it stands in for, and that it is checked."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny_studies as tiny
+
+from kernlab.lab.engine import Point, Study, product, provenance, record
+from kernlab.lab.engine.record import check, recorded, results, show, update
+from kernlab.lab.engine.rows import NoResults
+from kernlab.lab.engine.run import execute
+
+SIZES = {"quick": 10, "standard": 100, "paper": 1000}
+
+
+def grid(profile):
+    """Two methods; under the quick profile one of them in a small setting, and one set only."""
+    names = ("magic",) if profile == "quick" else ("magic", "pendigits")
+    points = product(names, "plain", repeats=2 if profile == "quick" else 3, C=(1, 2))
+    return points + product(names, "tuned", C=1, budget=SIZES[profile])
+
+
+def measure(point, seed):
+    draws = np.random.default_rng(seed)
+    return {"test_accuracy": draws.random() / point["C"], "fit_seconds": draws.random()}
+
+
+STUDY = Study("tiny-record", "tiny", "t", "q?", grid, measure)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "record_dir", lambda: tmp_path / "record")
+    monkeypatch.setattr(provenance, "_checksums", lambda name: {f"{name}.csv": "1234"})
+    return tmp_path / "record"
+
+
+def test_what_was_not_computed_here_comes_from_the_record_marked(tmp_path):
+    with pytest.raises(NoResults, match="kernlab reproduce tiny-record --profile quick"):
+        results(STUDY, out=tmp_path)
+    full = execute(STUDY, "standard", out=tmp_path).table
+    assert update(STUDY, tmp_path) == 14
+    elsewhere = tmp_path / "elsewhere"
+    alone = results(STUDY, "quick", elsewhere)
+    assert (alone["source"] == "recorded").all()
+    assert len(alone) == len(full) == 14
+    for name in ("date", "machine", "code", "threads", "seconds", "peak_bytes"):
+        assert alone[name].notna().all()
+    np.testing.assert_allclose(alone["test_accuracy"], full["test_accuracy"], rtol=1e-8)
+    execute(STUDY, "quick", out=elsewhere)
+    both = results(STUDY, "quick", elsewhere)
+    assert len(both) == 14
+    live = both[both["source"] == "live"]
+    # The full-size rows of the method that was run in a small setting are on record.
+    assert set(zip(live["dataset"], live["method"], live["repeat"], strict=True)) == {
+        ("magic", "plain", 0),
+        ("magic", "plain", 1),
+    }
+    assert both.loc[both["method"] == "tuned", "budget"].eq(100).all()
+    # Elsewhere what is live counts.
+    execute(STUDY, "paper", out=elsewhere)
+    paper = results(STUDY, "paper", elsewhere)
+    assert len(paper) == 14
+    assert (paper["source"] == "live").all()
+
+
+def test_failed_points_are_replaced_and_do_not_go_on_record(tmp_path):
+    execute(STUDY, "standard", out=tmp_path)
+    update(STUDY, tmp_path)
+    fails = dataclasses.replace(STUDY, measure=len)
+    execute(fails, "standard", out=tmp_path, fresh=True)
+    assert (results(fails, "standard", tmp_path)["source"] == "recorded").all()
+    assert update(STUDY, tmp_path) == 14
+    capped = dataclasses.replace(STUDY, predict_seconds=lambda point: 1e9)
+    (record.record_dir() / "tables" / "tiny-record.csv").unlink()
+    execute(capped, "standard", out=tmp_path, fresh=True)
+    update(capped, tmp_path)
+    assert recorded("tiny-record")["message"].eq("predicted 1000000000 s, not run").all()
+    execute(STUDY, "standard", out=tmp_path, fresh=True)
+    update(STUDY, tmp_path)
+    assert recorded("tiny-record")["status"].eq("ok").all()
+
+
+def test_rows_are_kept_and_dropped_with_the_points_of_the_study(tmp_path):
+    execute(STUDY, "standard", out=tmp_path)
+    update(STUDY, tmp_path)
+    only = dataclasses.replace(STUDY, grid=lambda p: [Point.make("pendigits", "new", C=1)])
+    execute(only, "standard", out=tmp_path, fresh=True)
+    both = dataclasses.replace(STUDY, grid=lambda p: [*grid(p)[:4], *only.grid(p)])
+    assert update(both, tmp_path) == 5
+    assert recorded("tiny-record")["method"].to_list() == ["plain"] * 4 + ["new"]
+
+
+def test_other_parameters_have_no_record(tmp_path):
+    execute(STUDY, "standard", out=tmp_path)
+    update(STUDY, tmp_path)
+    other = dataclasses.replace(STUDY, id="tiny-record@0a1b2c")
+    with pytest.raises(NoResults):
+        results(other, "quick", tmp_path / "elsewhere")
+    with pytest.raises(record.StudyError, match="no record"):
+        update(other, tmp_path)
+
+
+def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypatch):
+    execute(STUDY, "standard", out=tmp_path)
+    update(STUDY, tmp_path)
+    assert check([STUDY, tiny.TINY]) == (14, [])
+    assert check([STUDY], sample=3) == (3, [])
+
+    def slower(point, seed):
+        row = measure(point, seed)
+        return row | {"fit_seconds": 5.0, "test_accuracy": row["test_accuracy"] + 1e-9}
+
+    assert check([dataclasses.replace(STUDY, measure=slower)])[1] == []
+
+    def otherwise(point, seed):
+        return {"test_accuracy": 0.5 if point.dataset == "magic" else 0.6}
+
+    count, texts = check([dataclasses.replace(STUDY, measure=otherwise)])
+    assert len(texts) == count == 14
+    assert "test_accuracy is 0.5, on record 0." in texts[0]
+    assert "another seed" in check([dataclasses.replace(STUDY, seed=3)], sample=1)[1][0]
+    fails = dataclasses.replace(STUDY, measure=len)
+    assert "failed: TypeError" in check([fails], sample=1)[1][0]
+    # Other files of the same names, or none: nothing that the record could be compared with.
+    monkeypatch.setattr(provenance, "_checksums", lambda name: {f"{name}.csv": "5678"})
+    assert check([STUDY]) == (0, [])
+
+
+def test_the_record_says_what_it_holds(tmp_path):
+    execute(STUDY, "standard", out=tmp_path)
+    update(STUDY, tmp_path)
+    row = show([STUDY, tiny.TINY]).iloc[0]
+    assert row["points"] == "14 of 16"  # of the standard and the paper profile
+    assert (row["data sets"], row["profile"], row["code"]) == (2, "standard", "as now")
+    assert "cores" in row["machine"]
+    assert row["seconds"] > 0
+    pd.testing.assert_frame_equal(show([tiny.TINY]), pd.DataFrame())
