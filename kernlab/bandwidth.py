@@ -16,9 +16,9 @@ ROWS_PER_BLOCK = 4096
 GAMMA_RULES = ("scale", "variance", "median", "auto")
 
 
-def gamma_from_sigma(sigma):
-    """The gamma of exp(-d^2 / (2 sigma^2))."""
-    return 1.0 / (2.0 * positive(sigma, "sigma") ** 2)
+def gamma_from_sigma(sigma, name="sigma"):
+    """The gamma of exp(-d^2 / (2 sigma^2)); `name` is what an error calls the width."""
+    return 1.0 / (2.0 * width(sigma, name) ** 2)
 
 
 def gamma_from_divisor(divisor):
@@ -78,6 +78,16 @@ def _median_distance(X, max_rows=1000):
         X -= np.median(X, axis=0)  # far from the origin distances drown in rounding
     distances = euclidean_distances(X)[np.triu_indices(len(rows), k=1)]
     return float(np.median(distances)) if distances.size else 0.0
+
+
+def width(value, name):
+    """A positive number whose square is one in double precision as well."""
+    if not 1e-150 <= positive(value, name) <= 1e150:
+        raise ValueError(
+            f"{name}={value!r} is no width that can be computed with: its square is zero or "
+            f"infinite in double precision. Take {name} between 1e-150 and 1e150, or scale the rows"
+        )
+    return float(value)
 
 
 def positive(value, name):

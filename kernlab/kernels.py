@@ -23,15 +23,15 @@ from kernlab.bandwidth import (
     resolve_gamma,
     total_variance,
 )
+from kernlab.rows.near import ProductSearch
 from kernlab.rows.products import (
     RightRows,
     gaussian_exponents,
     inner_products,
     prepare_right,
     result_type,
-    squared_distances,
 )
-from kernlab.runtime import for_each_block, memory_limit, row_blocks
+from kernlab.runtime import REORDERED_SUMS, for_each_block, memory_limit, njit, row_blocks
 
 __all__ = [
     "GAMMA_RULES",
@@ -168,27 +168,54 @@ class Sigmoid(Kernel):
 
 @dataclass(frozen=True)
 class Compact(Kernel):
-    """k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2), zero beyond the distance 1 / alpha
+    """k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2), zero from the distance d = 1 / alpha on
 
     Positive definite in p dimensions where l >= floor(p/2) + 1 (Askey). The sparse Cholesky
-    paper takes alpha = 1 / (3 sigma).
+    paper takes alpha = 1 / (3 sigma). Distances of near rows are those of their differences, so
+    that the values are the same in blocks, in products and in a sparse matrix.
     """
 
     gamma: float
     alpha: float
-    l: int
+    l: float
     sees_distances: ClassVar[bool] = True
 
+    @property
+    def radius(self):
+        """The distance from which on the kernel is zero."""
+        return 1.0 / self.alpha
+
+    def evaluate(self, squares):
+        """Replace squared distances, an array in double precision, by the kernel's values."""
+        _compact_values(squares, self.alpha, self.gamma, float(self.l))
+
+    def _prepare(self, X, Y):
+        return ProductSearch(Y, self.radius)
+
     def _fill(self, X, right, out):
-        squared_distances(X, right, out)
-        envelope = np.sqrt(out)
-        envelope *= -self.alpha
-        envelope += 1.0
-        np.maximum(envelope, 0.0, out=envelope)
-        np.power(envelope, self.l, out=envelope)
-        np.multiply(out, -self.gamma, out=out)
-        np.exp(out, out=out)
-        out *= envelope
+        hits = right.around(X)
+        self.evaluate(hits.squares)
+        out[...] = 0.0
+        out[np.repeat(np.arange(len(hits.counts)), hits.counts), hits.columns] = hits.squares
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _compact_values(squares, alpha, gamma, exponent):
+    whole = int(exponent)
+    is_whole = whole == exponent and whole <= 1024
+    for k in range(len(squares)):
+        square = squares[k]
+        rest = max(1.0 - alpha * math.sqrt(square), 0.0)
+        if is_whole:
+            value, power, left = 1.0, rest, whole
+            while left:
+                if left & 1:
+                    value *= power
+                power *= power
+                left >>= 1
+        else:
+            value = rest**exponent
+        squares[k] = value * math.exp(-gamma * square)
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ class HSSSVC(KernelMachine):
         solver = get_solver(self.solver)
         solver.check(self.loss, self.intercept)
         arguments = {
-            "gamma": self.h if isinstance(self.h, str) else gamma_from_sigma(self.h),
+            "gamma": self.h if isinstance(self.h, str) else gamma_from_sigma(self.h, "h"),
             "rel_tol": self.rel_tol,
             "abs_tol": self.abs_tol,
             "max_rank": self.max_rank,

@@ -1,7 +1,6 @@
 """The sparse kernel machine: compact support, sparse Cholesky, LIBLINEAR (Abdellatif 2019)."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
@@ -54,7 +53,6 @@ class SparseCholeskySVC(KernelMachine):
     l : "askey-odd", what the thesis computed with; "askey", the smallest that keeps the kernel
         positive definite; or a number, with a warning below that.
     solver : "cholesky" or "newton".
-    taper : "askey", or the smooth "wendland-c2", "wendland-c4", "wendland-c6" (without l).
     loss : "squared_hinge", or "hinge" with solver="cholesky" (eq. 35; LinearSVC's default, which
         the thesis used, is the squared one).
     intercept : "penalised" as LIBLINEAR, "none", or "free" (not with the hinge).
@@ -95,7 +93,6 @@ class SparseCholeskySVC(KernelMachine):
         alpha=None,
         l="askey-odd",
         solver="cholesky",
-        taper="askey",
         sparsity=None,
         loss="squared_hinge",
         intercept="penalised",
@@ -116,7 +113,6 @@ class SparseCholeskySVC(KernelMachine):
         self.alpha = alpha
         self.l = l
         self.solver = solver
-        self.taper = taper
         self.sparsity = sparsity
         self.loss = loss
         self.intercept = intercept
@@ -188,7 +184,6 @@ class SparseCholeskySVC(KernelMachine):
             "gamma": sigma if isinstance(sigma, str) else gamma_from_sigma(sigma),
             "alpha": self.alpha,
             "l": self.l,
-            "taper": self.taper,
             "sparsity": self.sparsity,
             "shift": self.shift,
             "ordering": self.ordering,
@@ -212,37 +207,19 @@ class SparseCholeskySVC(KernelMachine):
             approximation.set_params(shift=shifts)
             X = X[self.distinct_.first]
         approximation.fit(X)
-        if solver.needs == "operator":
-            return approximation.sorted_operator()
-        return approximation.sorted_features()
+        return approximation.data_for(solver.needs, X)
 
     def _solve(self, solver, data, signs, weights):
-        """In the order of the matrix or factor, where what is read stands together."""
         if self.distinct_ is not None:
             first, counts = self.distinct_
             signs = [sign[first] for sign in signs]
             weights = counts * (1.0 if weights is None else weights[first])
-        data, order = data
-        signs = [sign[order] for sign in signs]
-        weights = None if weights is None else weights[order]
-        results = super()._solve(solver, data, signs, weights)
-        if solver.needs != "operator":
-            return results  # weights of features have no order of rows
-        place = np.argsort(order)
-        return [
-            replace(
-                result,
-                coefficients=result.coefficients[place],
-                dual_variables=result.dual_variables[place],
-            )
-            for result in results
-        ]
+        return super()._solve(solver, data, signs, weights)
 
     def _solver_arguments(self, solver):
         arguments = super()._solver_arguments(solver)
         if solver.needs == "features":
-            dual_of, order = self.approximation_.dual_from_weights, self.permutation_
-            arguments["dual_of"] = lambda w: dual_of(w)[order]
+            arguments["dual_of"] = self.approximation_.dual_from_weights
             if self.max_memory:
                 arguments["max_memory"] = self._memory_left()
         return arguments

@@ -12,8 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from kernlab.approximations.compact import radius_by_quantile
-from kernlab.approximations.compact.sampling import predict_entries
+from kernlab.approximations.compact import predict_entries, radius_by_quantile
 from kernlab.rows.duplicates import distinct_rows
 
 WIDTHS = 2.0 ** -np.arange(8)  # tried by default, of the largest that the floor allows

@@ -10,18 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 
-from kernlab.approximations.compact import cells as cells_module
-from kernlab.approximations.compact.assembly import assemble, symmetric
-from kernlab.approximations.compact.cells import CellGrid, Front
-from kernlab.approximations.compact.hits import Hits
-from kernlab.approximations.compact.multiply import (
-    SparseOperator,
-    SparseProduct,
-    multiply,
-    unsigned,
-)
-from kernlab.approximations.compact.plan import cost_of_products, costs_of_cells, find_search
-from kernlab.approximations.compact.products import ProductSearch
+from kernlab.approximations.compact import cells
+from kernlab.approximations.compact.assembly import NearKernel, symmetric
+from kernlab.approximations.compact.cells import CellGrid, Front, find_search
+from kernlab.approximations.compact.products import SparseOperator, SparseProduct
+from kernlab.kernels import Compact
+from kernlab.rows.near import Hits, ProductSearch
 from kernlab.runtime import MemoryLimitError, row_blocks
 
 RNG = np.random.default_rng(0)
@@ -35,11 +29,14 @@ def clustered(n, p):
     return rows
 
 
+def dense(X):
+    return X.toarray() if sp.issparse(X) else np.asarray(X, np.float64)
+
+
 def searches(X, radius):
-    dense = X.toarray() if sp.issparse(X) else X
-    front = Front(dense, 0)
-    n_axes = min(4, dense.shape[1], 8)
-    grids = [CellGrid(dense, radius, front, k) for k in {1, min(2, n_axes), n_axes}]
+    front = Front(dense(X), 0)
+    n_axes = front(dense(X)).shape[1]
+    grids = [CellGrid(dense(X), radius, front, k) for k in {1, min(2, n_axes), min(4, n_axes)}]
     return [*grids, ProductSearch(X, radius)]
 
 
@@ -49,22 +46,14 @@ def pairs_above(search, n, block=37):
     for rows in row_blocks(n, block):
         hits = search.above(rows)
         assert len(hits.columns) == len(hits.squares) == hits.counts.sum()
-        starts = np.concatenate([[0], np.cumsum(hits.counts)])
-        for q, (a, b) in enumerate(itertools.pairwise(starts)):
+        for q, (a, b) in enumerate(itertools.pairwise(hits.starts)):
             columns = hits.columns[a:b]
             assert np.all(np.diff(columns) > 0)
             assert np.all(columns > rows.start + q)
             i, js = search.order[rows.start + q], search.order[columns]
-            assert np.all(np.isnan(found[i, js]))
-            assert np.all(np.isnan(found[js, i]))
+            assert np.all(np.isnan(found[i, js]) & np.isnan(found[js, i]))
             found[i, js] = hits.squares[a:b]
     return np.fmin(found, found.T)
-
-
-def squares_of(X, Z=None):
-    dense = X.toarray() if sp.issparse(X) else np.asarray(X, np.float64)
-    other = dense if Z is None else (Z.toarray() if sp.issparse(Z) else np.asarray(Z, np.float64))
-    return cdist(other, dense, "sqeuclidean")
 
 
 CASES = {
@@ -75,10 +64,15 @@ CASES = {
     "integers": (RNG.integers(0, 6, size=(300, 3)).astype(float), 1.5),
     "six dimensions": (clustered(300, 6), 0.4),
     "many dimensions": (clustered(200, 60), 1.2),
+    "more features than rows": (clustered(40, 700), 4.0),
+    "collinear": (RNG.random((200, 1)) @ RNG.normal(size=(1, 9)), 0.3),
     "single precision": (clustered(200, 5).astype(np.float32), 0.4),
     "a constant feature": (np.column_stack([RNG.random((200, 2)), np.ones(200)]), 0.1),
+    "a far row": (np.vstack([clustered(99, 6), np.full((1, 6), 1e9)]), 0.4),
+    "cells beyond counting": (np.vstack([RNG.random((50, 3)), 1e12 * RNG.random((50, 3))]), 0.3),
     "sparse": (sp.random(200, 150, 0.05, format="csr", random_state=0), 1.0),
     "one row": (np.ones((1, 3)), 1.0),
+    "one wide row": (np.ones((1, 9)), 1.0),
     "equal rows": (np.ones((50, 4)), 1e-9),
 }
 
@@ -86,7 +80,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_every_near_pair_is_found_once_with_its_exact_distance(case):
     X, radius = CASES[case]
-    squares = squares_of(X)
+    squares = cdist(dense(X), dense(X), "sqeuclidean")
     near = squares < radius**2
     np.fill_diagonal(near, False)
     for search in searches(X, radius):
@@ -98,22 +92,20 @@ def test_every_near_pair_is_found_once_with_its_exact_distance(case):
 @pytest.mark.parametrize("case", CASES)
 def test_new_rows_find_their_near_rows(case):
     X, radius = CASES[case]
-    dense = X.toarray() if sp.issparse(X) else X
-    new = dense[::3] + 0.1 * radius
-    new = np.vstack([new, dense[:1] + 1e3 * radius, dense[:1] - 1e3 * radius, dense[:1]])
+    new = dense(X)[::3] + 0.1 * radius
+    new = np.vstack([new, dense(X)[:1] + 1e3 * radius, dense(X)[:1] - 1e3 * radius, dense(X)[:1]])
     new = sp.csr_matrix(new) if sp.issparse(X) else new.astype(X.dtype)
-    squares = squares_of(X, new)
+    squares = cdist(dense(new), dense(X), "sqeuclidean")
     near = squares < radius**2
     for search in searches(X, radius):
         for rows in (new, new.toarray() if sp.issparse(new) else sp.csr_matrix(new)):
             hits = search.around(rows)
-            found = sp.csr_matrix(
-                (hits.squares + 1.0, hits.columns, np.concatenate([[0], np.cumsum(hits.counts)])),
-                shape=squares.shape,
-            ).toarray()
-            found = found[:, np.argsort(search.order)]
-            np.testing.assert_array_equal(found > 0, near)
-            np.testing.assert_allclose(found[near] - 1.0, squares[near], atol=1e-9)
+            found = np.full(squares.shape, np.nan)
+            found[
+                np.repeat(np.arange(len(hits.counts)), hits.counts), search.order[hits.columns]
+            ] = hits.squares
+            np.testing.assert_array_equal(~np.isnan(found), near)
+            np.testing.assert_allclose(found[near], squares[near], atol=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -127,7 +119,7 @@ def test_new_rows_find_their_near_rows(case):
 )
 def test_rows_on_a_lattice_are_no_trap(rows, radius):
     """Distances equal to the radius, cells whose edges are full of rows, all rows in a cell."""
-    squares = squares_of(rows)
+    squares = cdist(rows, rows, "sqeuclidean")
     near = squares < radius**2
     np.fill_diagonal(near, False)
     # Squares of multiples of 1/4 are exact, so a pair at just the radius is known not to be near.
@@ -135,80 +127,79 @@ def test_rows_on_a_lattice_are_no_trap(rows, radius):
     for search in searches(rows, radius):
         found = ~np.isnan(pairs_above(search, len(rows), block=16))
         np.testing.assert_array_equal(found[sure], near[sure])
+    if radius != 0.3:
+        K = Compact(1.0, 1.0 / radius, 4)(rows, rows.copy())
+        np.testing.assert_array_equal(K > 0, squares < radius**2)
 
 
 def test_a_full_buffer_is_emptied_and_the_search_goes_on(monkeypatch):
-    monkeypatch.setattr(cells_module, "BUFFER", 400)
+    monkeypatch.setattr(cells, "BUFFER", 400)
     X = RNG.random((300, 2))
     search = CellGrid(X, 0.6, Front(X), 2)
     assert search.above(slice(0, 300)).counts.sum() > 20 * 400
-    near = squares_of(X) < 0.36
+    near = cdist(X, X) < 0.6
     np.fill_diagonal(near, False)
     np.testing.assert_array_equal(~np.isnan(pairs_above(search, 300, block=300)), near)
 
 
-def test_a_wide_spread_does_not_overflow_the_numbers_of_cells():
-    X = np.vstack([RNG.random((50, 3)), 1e12 * RNG.random((50, 3))])
-    found = pairs_above(CellGrid(X, 0.3, Front(X), 3), 100)
-    near = squares_of(X) < 0.09
-    np.fill_diagonal(near, False)
-    np.testing.assert_array_equal(~np.isnan(found), near)
+def test_the_cheaper_search_is_taken():
+    plane, ball = RNG.random((4000, 2)), RNG.normal(size=(1500, 60))
+    thin = RNG.normal(size=(4000, 60)) * np.array([100.0, 100.0] + [0.1] * 58)
+    wide = sp.random(2000, 5000, 0.001, format="csr", random_state=0)  # too large to fill in
+    assert isinstance(find_search(plane, 0.05), CellGrid)
+    assert isinstance(find_search(ball, 10.0), ProductSearch)
+    assert isinstance(find_search(thin, 2.0), CellGrid)
+    assert isinstance(find_search(ball, 10.0, "cells"), CellGrid)
+    assert isinstance(find_search(wide, 0.5, max_memory="100MB"), ProductSearch)
+    with pytest.raises(ValueError, match="search='best'"):
+        find_search(plane, 0.05, "best")
 
 
 # ------------------------------------------------------------------------------- assembly
-def parts_of(upper, sizes):
-    """Blocks of rows of a strict upper triangle."""
-    parts, start = [], 0
-    for size in sizes:
-        block = upper[start : start + size]
-        columns, squares = block.indices.astype(np.int32), block.data.copy()
-        parts.append(Hits(np.diff(block.indptr).astype(np.int64), columns, squares))
-        start += size
-    return parts
-
-
 @pytest.mark.parametrize("sizes", [[60], [1] * 60, [7, 20, 33]])
 @pytest.mark.parametrize("density", [0.0, 0.1, 1.0])
 def test_the_matrix_is_its_upper_half_mirrored(sizes, density, monkeypatch):
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")  # ranges of rows that meet inside a block
     upper = sp.triu(sp.random(60, 60, density, random_state=1), k=1).tocsr()
     upper.sort_indices()
-    K = symmetric(parts_of(upper, sizes), 60, np.arange(60.0))
+    parts, start = [], 0
+    for size in sizes:
+        block = upper[start : start + size]
+        counts = np.diff(block.indptr).astype(np.int64)
+        parts.append(Hits(counts, block.indices.astype(np.int32), block.data.copy()))
+        start += size
+    K = symmetric(parts, 60, np.arange(60.0))
     expected = (upper + upper.T + sp.diags(np.arange(60.0))).toarray()
     np.testing.assert_array_equal(K.toarray(), expected)
     assert K.has_canonical_format
 
 
 def test_assembly_stops_when_the_entries_found_pass_the_limit():
-    asked = []
+    class Everything:
+        order, blocks = np.arange(5000), 0
 
-    def all_behind(rows):
-        asked.append(rows)
-        counts = 5000 - 1 - np.arange(rows.start, rows.stop)
-        columns = np.concatenate([np.arange(5000 - c, 5000, dtype=np.int32) for c in counts])
-        return Hits(counts, columns, np.ones(len(columns)))
+        def above(self, rows):
+            self.blocks += 1
+            counts = 5000 - 1 - np.arange(rows.start, rows.stop)
+            columns = np.concatenate([np.arange(5000 - c, 5000, dtype=np.int32) for c in counts])
+            return Hits(counts, columns, np.ones(len(columns)))
 
+    search = Everything()
+    kernel = NearKernel(search, Compact(1.0, 0.5, 2), 5000)
     with pytest.raises(MemoryLimitError, match=r"entries found so far, 12 bytes each"):
-        assemble(all_behind, 5000, np.ones(5000), max_memory="50MB")
-    assert len(asked) < 5
+        kernel.matrix(np.ones(5000), max_memory="50MB")
+    assert search.blocks < 5
 
 
 # ------------------------------------------------------------------------------- products
 @pytest.mark.parametrize("n_vectors", [1, 2, 3, 4, 5, 7, 8, 11])
 def test_products_are_scipys(n_vectors):
-    A = sp.random(500, 500, 0.1, format="csr", random_state=2)
-    V = RNG.normal(size=(500, n_vectors))
+    A = sp.random(300, 300, 0.1, format="csr", random_state=2)
+    V = RNG.normal(size=(300, n_vectors))
     np.testing.assert_allclose(SparseProduct(A)(V), A @ V, atol=1e-12)
-    np.testing.assert_allclose(SparseProduct(A)(np.asfortranarray(V)), A @ V, atol=1e-12)
-
-
-def test_products_with_indices_of_64_bits():
-    A = sp.random(50, 40, 0.2, format="csr", random_state=3)
-    out = np.empty((50, 2))
-    arrays = unsigned(A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data)
-    V = RNG.normal(size=(40, 2))
-    multiply(*arrays, V, out)
-    np.testing.assert_allclose(out, A @ V, atol=1e-13)
+    long = sp.csr_matrix(A)
+    long.indices, long.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    np.testing.assert_allclose(SparseProduct(long)(np.asfortranarray(V)), A @ V, atol=1e-12)
 
 
 def test_the_operator_undoes_the_order():
@@ -220,32 +211,3 @@ def test_the_operator_undoes_the_order():
     np.testing.assert_allclose(operator @ V, A @ V, atol=1e-12)
     np.testing.assert_allclose(operator @ V[:, 0], A @ V[:, 0], atol=1e-12)
     np.testing.assert_allclose(operator.T @ V, A @ V, atol=1e-12)
-
-
-# ----------------------------------------------------------------------------- the choice
-def test_the_cheaper_search_is_taken():
-    plane = RNG.random((4000, 2))
-    assert isinstance(find_search(plane, 0.05), CellGrid)
-    ball = RNG.normal(size=(1500, 60))
-    assert isinstance(find_search(ball, 10.0), ProductSearch)
-    thin = RNG.normal(size=(4000, 60)) * np.array([100.0, 100.0] + [0.1] * 58)
-    assert isinstance(find_search(thin, 2.0), CellGrid)
-    assert isinstance(find_search(ball, 10.0, "cells"), CellGrid)
-    with pytest.raises(ValueError, match="search='best'"):
-        find_search(plane, 0.05, "best")
-
-
-def test_costs_grow_with_what_is_looked_at():
-    X = RNG.random((5000, 3))
-    front = Front(X)
-    small, large = (costs_of_cells(X, radius, front).min() for radius in (0.02, 0.2))
-    assert small < large
-    assert cost_of_products(X) < cost_of_products(RNG.random((5000, 300)))
-    assert cost_of_products(sp.random(5000, 300, 0.01, format="csr")) < cost_of_products(
-        RNG.random((5000, 300))
-    )
-
-
-def test_rows_too_wide_to_fill_in_stay_sparse():
-    X = sp.random(2000, 5000, 0.001, format="csr", random_state=0)
-    assert isinstance(find_search(X, 0.5, max_memory="100MB"), ProductSearch)

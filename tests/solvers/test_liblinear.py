@@ -246,13 +246,13 @@ def test_problems_that_fall_short_are_warned_of_once_with_the_worst(monkeypatch)
 
 
 def test_a_problem_more_at_a_time_needs_room_for_its_copy(monkeypatch):
-    """1,000 values: 8,000 bytes held (sparse 12,000), 16,000 for each copy."""
+    """1,000 values: 8,000 bytes held (sparse 12,000), 16,000 for each copy (sparse 28,000)."""
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "4")
     dense = np.ones((100, 10))
-    for rows, held in ((dense, 8000), (sp.csr_matrix(dense), 12_000)):
+    for rows, held, each in ((dense, 8000, 16_000), (sp.csr_matrix(dense), 12_000, 28_000)):
         for copies in (2, 3):
-            assert at_a_time(rows, held + 16_000 * copies) == copies
-            assert at_a_time(rows, held + 16_000 * copies - 1) == copies - 1
+            assert at_a_time(rows, held + each * copies) == copies
+            assert at_a_time(rows, held + each * copies - 1) == copies - 1
         assert at_a_time(rows, 10) == 1
         assert at_a_time(rows, "1GB") == 4
 

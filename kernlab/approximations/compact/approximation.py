@@ -9,35 +9,35 @@ is the thesis' Cholesky factor, F F^T = K~; as an operator it is itself, and not
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 
-from kernlab.approximations.base import FeatureMap
-from kernlab.approximations.compact.bandwidth import settle_bandwidths
-from kernlab.approximations.compact.cholesky import FACTOR_BYTES, NotPositiveDefinite
-from kernlab.approximations.compact.factors import Factors
-from kernlab.approximations.compact.multiply import SparseOperator, SparseProduct
-from kernlab.approximations.compact.near import NearKernel
-from kernlab.approximations.compact.plan import find_search
-from kernlab.approximations.compact.profile import (
-    check_compact,
-    make_compact_kernel,
-    profile_of,
-    settle_exponent,
-)
-from kernlab.approximations.compact.sampling import predict_entries
-from kernlab.approximations.compact.spectrum import gershgorin_radii, smallest_eigenvalue
+from kernlab.approximations.base import FeatureMap, held_bytes
+from kernlab.approximations.compact.assembly import NearKernel
+from kernlab.approximations.compact.backends import NotPositiveDefinite
+from kernlab.approximations.compact.cells import find_search
+from kernlab.approximations.compact.factor import FACTOR_BYTES, Analysis, factorise
+from kernlab.approximations.compact.products import SparseOperator, SparseProduct
+from kernlab.approximations.compact.widths import predict_entries, resolve_kernel
+from kernlab.approximations.spectrum import gershgorin_radii, smallest_eigenvalue
+from kernlab.bandwidth import positive
 from kernlab.features import Features
+from kernlab.kernels import Compact, askey_exponent
 from kernlab.runtime import single_blas_thread
 
-FEATURE_BYTES = 40  # an entry of L and of F, and the copy of F that LIBLINEAR makes
+FEATURE_BYTES = 52  # an entry of L and of F, and of LIBLINEAR's copies of F
 
 
 class CompactKernel(FeatureMap):
     """A sparse kernel matrix: as features by its Cholesky factor, as operator, in shifted solves.
 
+    The matrix and its factor are kept in orders of their own, where near rows stand near each
+    other and where the factor stays sparse. Whatever is given to `operator()`, `shifted`,
+    `features` or `dual_decision`, and what they give, is in the order of the fitted rows.
+
     Parameters
     ----------
-    kernel : "rbf" or "compact" (the same here: the Gaussian kernel made compact), or a Compact or
-        Wendland kernel.
+    kernel : "rbf" or "compact" (the same here: the Gaussian kernel made compact), or a Compact
+        kernel.
     gamma : of exp(-gamma d^2), a number or a rule; `gamma_from_sigma` converts the thesis' sigma.
         "quantile" takes the largest 1 / alpha = 3 sigma that leaves the matrix as sparse as
         `sparsity` says.
@@ -47,18 +47,26 @@ class CompactKernel(FeatureMap):
         at least 3/4 (the thesis' example).
     l : "askey", floor(p/2) + 1 for p features, which keeps the kernel positive definite;
         "askey-odd", the next odd number (what the thesis computed with); or a number.
-    taper : "askey", or "wendland-c2", "-c4", "-c6", which are smooth at the origin (l is not used).
     shift : added to the diagonal; a number, or one for each row.
-    ordering, backend : of the Cholesky factor (see `factorise`).
+    ordering, backend : of the Cholesky factor (see `Analysis`).
     drop : entries of the features, which are at most 1, that are smaller than this are left out:
         more than half of them are below 1e-8.
     search : how near pairs are found: "cells", "products", or "auto".
+    random_state, max_memory : as everywhere.
 
-    Fitted
-    ------
-    kernel_, matrix_ (K + shift I, in the order of the rows), sparsity_, prediction_ (of its
-    entries, from a sample), smallest_eigenvalue_ (estimated where l is below its bound, else None),
-    and, computed when first asked for, factor_, permutation_, factor_nonzeros_, factor_sparsity_.
+    Attributes
+    ----------
+    kernel_, matrix_ (K + shift I), sparsity_, prediction_ (of its entries, from a sample),
+    smallest_eigenvalue_ (estimated where l is below its bound, else None), and, computed when first
+    used, factor_, permutation_, factor_nonzeros_, factor_sparsity_.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((1000, 2))
+    >>> kernel = CompactKernel(gamma=200.0).fit(X)
+    >>> bool(kernel.sparsity_ > 0.9), kernel.operator().shape
+    (True, (1000, 1000))
     """
 
     def __init__(
@@ -70,7 +78,6 @@ class CompactKernel(FeatureMap):
         sparsity=None,
         trade_off=1.0,
         l="askey-odd",
-        taper="askey",
         shift=1e-4,
         ordering="amd",
         backend="auto",
@@ -85,7 +92,6 @@ class CompactKernel(FeatureMap):
         self.sparsity = sparsity
         self.trade_off = trade_off
         self.l = l
-        self.taper = taper
         self.shift = shift
         self.ordering = ordering
         self.backend = backend
@@ -96,41 +102,38 @@ class CompactKernel(FeatureMap):
 
     # ------------------------------------------------------------------------ fitting
     def _make_kernel(self, X):
+        if isinstance(self.kernel, Compact):
+            positive(self.kernel.l, "l")
+            return self.kernel
         if self.kernel not in ("rbf", "compact"):
-            return check_compact(self.kernel)
-        gamma, alpha = settle_bandwidths(
+            raise ValueError(
+                f"kernel={self.kernel!r}: approximation 'compact' makes the Gaussian kernel "
+                "compact, so it takes kernel='rbf' or a Compact kernel"
+            )
+        return resolve_kernel(
             X,
             self.gamma,
             self.alpha,
-            settle_exponent(self.l, X.shape[1]),
+            self.l,
             sparsity=self.sparsity,
             trade_off=self.trade_off,
             random_state=self.random_state,
         )
-        return make_compact_kernel(gamma, alpha, self.l, self.taper, X.shape[1])
 
     def _fit(self, rows, sample_weight=None):
         X = rows.whole(self.max_memory)
-        shifts = self._shifts(X.shape[0])
-        self._profile = profile_of(self.kernel_, X.shape[1])
-        radius = self._profile.radius
+        n, radius = X.shape[0], self.kernel_.radius
+        self._shift = self._shifts(n)
+        self._factors, self._analyses = {}, []  # filled when they are first used
         with self._timed("predict"), single_blas_thread():
             self.prediction_ = predict_entries(X, radius, self.random_state)
             self.prediction_.refuse_beyond(self.max_memory)
         with self._timed("sort"), single_blas_thread():
             search = find_search(X, radius, self.search, self.random_state, self.max_memory)
-            self._near = NearKernel(search, self._profile, X.shape[0])
+            self._near = NearKernel(search, self.kernel_, n)
         with self._timed("assemble"):
-            self._matrix = self._near.matrix(1.0 + shifts, self.max_memory)
+            self._matrix = self._near.matrix(1.0 + self._shift, self.max_memory)
         self._product = SparseProduct(self._matrix)
-        self._factors = Factors(
-            self._matrix,
-            self._near.order,
-            self.timings_,
-            ordering=self.ordering,
-            backend=self.backend,
-            max_memory=self.max_memory,
-        )
         self._check_definiteness(X.shape[1])
 
     def _shifts(self, n_rows):
@@ -146,33 +149,40 @@ class CompactKernel(FeatureMap):
     def _check_definiteness(self, n_features):
         """Warn, with the smallest eigenvalue, where the kernel need not be positive definite."""
         self.smallest_eigenvalue_ = None
-        enough = self._profile.smallest_exponent
-        if self._profile.exponent >= enough:
+        enough = askey_exponent(n_features)
+        if self.kernel_.l >= enough:
             return
-        n = self._matrix.shape[0]
         with self._timed("smallest eigenvalue"):
-            shifted = smallest_eigenvalue(self._product, n)
+            self.smallest_eigenvalue_ = self._smallest_eigenvalue()
             at_least = self._matrix.diagonal().min() - gershgorin_radii(self._matrix).max()
-        self.smallest_eigenvalue_ = shifted - float(np.max(self.shift))
         proof = " (it is, by Gershgorin's circles)" if at_least > 0 else ""
         warnings.warn(
-            f"the exponent {self._profile.exponent:g} is below {enough}, which a kernel of this "
-            f"kind needs to be positive definite on any rows of {n_features} features. On these "
-            f"rows the smallest eigenvalue of its matrix is about {self.smallest_eigenvalue_:.2g}, "
-            f"and {float(np.min(self.shift)):g} is added to it{proof}",
-            stacklevel=4,
+            f"the exponent {self.kernel_.l:g} is below {enough}, which a kernel of this kind needs "
+            f"to be positive definite on any rows of {n_features} features. On these rows the "
+            f"smallest eigenvalue of its matrix is about {self.smallest_eigenvalue_:.2g}, and "
+            f"{float(self._shift.min()):g} is added to it{proof}",
+            stacklevel=5,
         )
+
+    def _smallest_eigenvalue(self):
+        """About that of K, without a shift."""
+        return smallest_eigenvalue(self._product, self.rank_) - float(self._shift.max())
 
     # ------------------------------------------------------------------------- matrix
     @property
     def matrix_(self):
         """K + shift I as CSR, in the order of the fitted rows (a copy)."""
-        return _reordered(self._matrix, np.argsort(self._near.order))
+        order = self._near.order
+        moved = self._matrix[np.argsort(order)]
+        moved.indices = order[moved.indices].astype(moved.indices.dtype)
+        moved.has_sorted_indices = False
+        moved.sort_indices()
+        return moved
 
     @property
     def sparsity_(self):
         """The share of zeros in the kernel matrix."""
-        return 1.0 - self._matrix.nnz / self._matrix.shape[0] ** 2
+        return 1.0 - self._matrix.nnz / self.rank_**2
 
     @property
     def rank_(self):
@@ -180,26 +190,12 @@ class CompactKernel(FeatureMap):
 
     @property
     def nbytes(self):
-        """Bytes held: the matrix, and those of its factors that were asked for."""
-        matrix = self._matrix
-        held = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-        return held + self._factors.nbytes
+        """Bytes held: the matrix, and those of its factors that were used."""
+        return held_bytes(self._matrix) + sum(factor.nbytes for factor in self._factors.values())
 
     def operator(self):
         """K + shift I as a SciPy LinearOperator."""
         return SparseOperator(self._product, self._near.order)
-
-    def sorted_operator(self):
-        """The same with rows in the order in which they are stored, and that order.
-
-        Near rows stand near each other there: products need not fetch vectors from all over.
-        """
-        order = self._near.order
-        return SparseOperator(self._product, slice(None), len(order)), order
-
-    def cross(self, X):
-        """The kernel between the rows of X and the fitted rows, as CSR."""
-        return self._near.cross(self._validated(X))
 
     # ------------------------------------------------------------------------- factor
     def shifted(self, beta):
@@ -211,54 +207,79 @@ class CompactKernel(FeatureMap):
         if self.smallest_eigenvalue_ is None:
             return beta > 0
         try:
-            self._factors.factor(beta)
+            self._computed_factor(beta, FACTOR_BYTES)
         except NotPositiveDefinite:
             return False
         return True
 
     def _factor(self, beta, entry_bytes=FACTOR_BYTES):
         try:
-            return self._factors.factor(beta, entry_bytes)
+            return self._computed_factor(beta, entry_bytes)
         except NotPositiveDefinite as error:
-            smallest = smallest_eigenvalue(self._product, self._matrix.shape[0])
-            smallest -= float(np.max(self.shift))
+            smallest = self._smallest_eigenvalue()
             raise ValueError(
                 f"{error}. The smallest eigenvalue of the kernel matrix is about {smallest:.2g}: "
                 f"raise shift above {max(0.0, -smallest):.2g}, or l to at least "
-                f"{self._profile.smallest_exponent}"
+                f"{askey_exponent(self.n_features_in_)}"
             ) from error
+
+    def _computed_factor(self, beta, entry_bytes):
+        """The factor with beta added to the diagonal: the last is kept, and that with nothing."""
+        if beta not in self._factors:
+            for other in [other for other in self._factors if other != 0.0]:
+                del self._factors[other]
+            matrix = self._matrix
+            if beta:
+                matrix = (matrix + beta * sp.identity(self.rank_, format="csr")).tocsr()
+            factor = factorise(
+                matrix, max_memory=self.max_memory, entry_bytes=entry_bytes, **self._how
+            )
+            factor.permutation = self._near.order[factor.permutation]
+            self.timings_ |= factor.seconds
+            self._factors[beta] = factor
+        return self._factors[beta]
+
+    @property
+    def _how(self):
+        return {"ordering": self.ordering, "backend": self.backend}
+
+    def _analysed(self):
+        """The matrix, ordered and the entries of its factor counted."""
+        if not self._analyses:
+            self._analyses.append(Analysis(self._matrix, **self._how))
+        return self._analyses[0]
 
     @property
     def factor_(self):
-        """The Cholesky factor of K + shift I, computed when first asked for (`SparseFactor`)."""
+        """The Cholesky factor of K + shift I, computed when first used (`SparseFactor`)."""
         return self.shifted(0.0)
 
     @property
     def permutation_(self):
         """The order that keeps the factor sparse: its row i belongs to the fitted row p[i]."""
-        return self._factors.permutation
+        if 0.0 in self._factors:
+            return self._factors[0.0].permutation
+        return self._near.order[self._analysed().permutation]
 
     @property
     def factor_nonzeros_(self):
         """The entries of the factor, which is ordered and counted for this, but not computed."""
-        return self._factors.nonzeros
+        return (self._factors.get(0.0) or self._analysed()).nonzeros
 
     @property
     def factor_sparsity_(self):
         """The share of zeros in the factor, a square matrix."""
-        return 1.0 - self.factor_nonzeros_ / self._matrix.shape[0] ** 2
+        return 1.0 - self.factor_nonzeros_ / self.rank_**2
 
     # ----------------------------------------------------------------------- features
-    def _training_features(self):
+    def fit_transform(self, X, y=None):
         """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
-        features, order = self.sorted_features()
-        return features[np.argsort(order)]
+        return self.fit(X)._training_features()
 
-    def sorted_features(self):
-        """The same in the order of the factor, where rows that share columns stand together."""
+    def _training_features(self):
         factor = self._factor(0.0, FEATURE_BYTES)
         with self._timed("features"):
-            return factor.sorted_rows(self.drop), factor.permutation
+            return factor.rows(self.drop)
 
     def features(self, X):
         """The features of X as a solver takes them; of the fitted rows, those of the factor."""
@@ -272,13 +293,14 @@ class CompactKernel(FeatureMap):
         A row that equals a fitted row has that row's features (of several such rows, the first's):
         the shift belongs to a row, not to a distance of zero.
         """
-        shifts = self._shifts(self._matrix.shape[0])
-        return self.factor_.features(self._near.cross(self._validated(X), shifts), self.drop)
+        kernel = self._near.cross(self._validated(X), self._shift)
+        return self.factor_.features(kernel, self.drop)
 
     def dual_from_weights(self, weights):
         """The coefficient of each fitted row, from weights of the features (equation 42)."""
         return self.factor_.combination(np.asarray(weights, np.float64))
 
+    # ---------------------------------------------------------------------- new points
     def decision(self, X, coefficients):
         """Scores of new rows from weights of the features, in blocks, through the sparse kernel."""
         return self._near.decide(self._validated(X), self.dual_from_weights(coefficients))
@@ -286,16 +308,6 @@ class CompactKernel(FeatureMap):
     def dual_decision(self, X, coefficients, rows):
         """Scores of new rows: K(X, fitted rows) @ coefficients, over the rows named only."""
         coefficients = np.asarray(coefficients, np.float64)
-        dual = np.zeros((self._matrix.shape[0], *coefficients.shape[1:]))
+        dual = np.zeros((self.rank_, *coefficients.shape[1:]))
         dual[rows] = coefficients
         return self._near.decide(self._validated(X), dual)
-
-
-def _reordered(matrix, order):
-    """matrix[order][:, order] with sorted columns, `order` a permutation."""
-    place = np.argsort(order)
-    moved = matrix[order]
-    moved.indices = place[moved.indices].astype(moved.indices.dtype)
-    moved.has_sorted_indices = False
-    moved.sort_indices()
-    return moved

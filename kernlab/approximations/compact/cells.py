@@ -6,48 +6,107 @@ are neighbours in memory, and 3^(g-1) contiguous runs hold all candidates in g a
 are computed with the processor's vectors, and consecutive rows of the sorted order, hence of the
 kernel matrix, share what is in the cache.
 
-With more than three features the cells lie along the principal directions of the rows, where
-points are no farther apart than in full: a few directions (`N_FRONT`) screen the candidates, and
-the pairs that pass are settled on all features.
+With more than three features the cells lie along leading directions of the rows, where points are
+no farther apart than in full: a few directions (`N_FRONT`) screen the candidates, and the pairs
+that pass are measured on all features. Where no few directions tell near from far, `find_search`
+takes blocks of products instead: it counts the work of each way, on a sample of the rows.
 """
 
 import itertools
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import randomized_svd
 
-from kernlab.approximations.compact.hits import Hits, settle
-from kernlab.runtime import REORDERED_SUMS, njit
+from kernlab.rows.near import Hits, ProductSearch, measured
+from kernlab.rows.products import BLAS, SPARSE_SPARSE
+from kernlab.runtime import REORDERED_SUMS, memory_limit, njit
 
 PLAIN_FEATURES = 3  # up to here the features themselves are the axes
-N_FRONT = 8  # principal directions that screen
+N_FRONT = 8  # leading directions that screen
 CANDIDATES_AT_ONCE = 256
 BUFFER = 2**20  # candidates held at a time, at least
 NOWHERE = -1  # the key of a new row that is in no cell nor next to one
 
+SEARCHES = ("auto", "cells", "products")
+MAX_CELL_AXES = 4
+SAMPLED_QUERIES, SAMPLED_CANDIDATES = 64, 8192
+
+# Nanoseconds of one core, measured once; only their ratios matter.
+AXIS = 0.3  # a candidate's distance along one direction
+CANDIDATE = 1.0  # keeping or dropping it
+RUN = 10.0  # visiting one run of rows
+MEASURED, MEASURED_FEATURE = 8.0, 0.15  # fetching a pair that passed the screen; for each feature
+PAIR = 2.5  # a pair in a block of products, beside the products themselves
+
+
+# ------------------------------------------------------------------------ the choice of a search
+def find_search(X, radius, search="auto", random_state=None, max_memory=None):
+    """The search for pairs of rows of X nearer than `radius`, built: CellGrid or ProductSearch.
+
+    Both have `order` (the rows as they stand in it), `above(rows)` (near rows behind each row of a
+    slice of that order) and `around(Z)` (near rows of new rows), in `Hits`.
+    """
+    if search not in SEARCHES:
+        raise ValueError(f"search={search!r} is not one of {', '.join(SEARCHES)}")
+    fits = not sp.issparse(X) or 8 * X.shape[0] * X.shape[1] < memory_limit(max_memory) // 8
+    if search == "products" or (search == "auto" and not fits):
+        return ProductSearch(X, radius)
+    filled = X.toarray() if sp.issparse(X) else X
+    front = Front(filled, random_state)
+    costs = costs_of_cells(filled, radius, front, random_state)
+    if search == "auto" and cost_of_products(X) < costs.min():
+        return ProductSearch(X, radius)
+    return CellGrid(filled, radius, front, 1 + int(np.argmin(costs)))
+
+
+def cost_of_products(X):
+    """Nanoseconds for each row when all pairs are computed."""
+    n, p = X.shape
+    density = X.nnz / max(1, n * p) if sp.issparse(X) else 1.0
+    multiplication = min(BLAS, SPARSE_SPARSE * density**2) if sp.issparse(X) else BLAS
+    return n / 2 * (p * multiplication + PAIR)
+
+
+def costs_of_cells(X, radius, front, random_state=None):
+    """Nanoseconds for each row when 1, 2, ... axes are cut into cells."""
+    n = X.shape[0]
+    generator = np.random.default_rng(random_state)
+    some = X if n <= SAMPLED_CANDIDATES else X[generator.choice(n, SAMPLED_CANDIDATES)]
+    there = front(some)
+    here = there[:SAMPLED_QUERIES]
+    apart = np.abs(there[None, :, :] - here[:, None, :])
+    n_axes = min(there.shape[1], MAX_CELL_AXES)
+    # A cell and its neighbours reach 1.5 radii to either side, on average over places in a cell.
+    inside = np.logical_and.accumulate(apart[:, :, :n_axes] < 1.5 * radius, axis=2)
+    work = n * inside.mean(axis=(0, 1)) * (CANDIDATE + AXIS * there.shape[1])
+    if not front.is_plain:
+        passed = n * np.mean(np.einsum("qck,qck->qc", apart, apart) < radius * radius)
+        work += passed * (MEASURED + MEASURED_FEATURE * X.shape[1])
+    return (work + RUN * 3.0 ** np.arange(n_axes)) / 2
+
 
 class Front:
-    """The leading directions of the rows, the widest first, and coordinates along them."""
+    """Leading directions of the rows, the widest first, and coordinates along them."""
 
     def __init__(self, X, random_state=0, max_rows=4096):
         n, p = X.shape
-        sample = X
-        if n > max_rows:
-            chosen = np.random.default_rng(random_state).choice(n, max_rows, replace=False)
-            sample = X[np.sort(chosen)]
         self.is_plain = p <= PLAIN_FEATURES
         if self.is_plain:
-            self.features = np.argsort(-np.ptp(X, axis=0), kind="stable")
+            self._features = np.argsort(-np.ptp(X, axis=0), kind="stable")
             return
-        self.centre = sample.mean(axis=0, dtype=np.float64)
-        centred = sample - self.centre
-        _, directions = np.linalg.eigh(centred.T @ centred)
-        self.axes = np.ascontiguousarray(directions[:, ::-1][:, :N_FRONT])
+        generator = np.random.default_rng(random_state)
+        sample = X[np.sort(generator.choice(n, max_rows, replace=False))] if n > max_rows else X
+        self._centre = sample.mean(axis=0, dtype=np.float64)
+        # Any directions will do that are orthogonal: these cost no more than a few products,
+        # however many features there are.
+        *_, axes = randomized_svd(sample - self._centre, min(N_FRONT, n, p), random_state=0)
+        self._axes = np.ascontiguousarray(np.linalg.qr(axes.T)[0])
 
     def __call__(self, X):
         if self.is_plain:
-            return np.ascontiguousarray(X[:, self.features], dtype=np.float64)
-        return (X - self.centre) @ self.axes
+            return np.ascontiguousarray(X[:, self._features], dtype=np.float64)
+        return (X - self._centre) @ self._axes
 
     def slack(self, X):
         """How much farther apart than in truth rounding may put two rows, at the most."""
@@ -57,6 +116,7 @@ class Front:
         return 8.0 * np.finfo(np.float64).eps * X.shape[1] * largest
 
 
+# -------------------------------------------------------------------------------------- the cells
 class CellGrid:
     """The rows X sorted by cell, to find those within `radius` of each other or of new rows.
 
@@ -87,7 +147,7 @@ class CellGrid:
         self._low = coordinates.min(axis=0)
         extent = coordinates.max(axis=0) - self._low
         most = 2 ** (60 // len(extent)) - 3
-        # A hair wider than the radius: rounding must not put two cells between near rows.
+        # A little wider than the radius: rounding must not put two cells between near rows.
         self._sides = np.maximum(side * (1.0 + 1e-9), extent / most)
         self._cells = np.floor(extent / self._sides).astype(np.int64) + 1
         self._strides = np.append(np.cumprod(self._cells[:0:-1] + 2)[::-1], 1)
@@ -107,37 +167,34 @@ class CellGrid:
         hits = self._collect(self._by_axis[:, rows], self._row_keys[rows], rows.start)
         if self._rows is None:
             return hits
-        return settle(hits, self._rows[rows], self._rows, self.radius)
+        return measured(hits, self._rows[rows], self._rows, self.radius)
 
     def around(self, Z):
         """The fitted rows near each of the new rows Z."""
         Z = Z.toarray() if sp.issparse(Z) else Z
         coordinates = self._front(Z)
-        hits = self._collect(np.ascontiguousarray(coordinates.T), self._keys(coordinates), None)
+        hits = self._collect(np.ascontiguousarray(coordinates.T), self._keys(coordinates), -1)
         if self._rows is None:
             return hits
-        return settle(hits, np.asarray(Z, np.float64), self._rows, self.radius)
+        return measured(hits, np.asarray(Z, np.float64), self._rows, self.radius)
 
     def _collect(self, queries, keys, first_row):
         """Hits of the screen; buffers hold at least the candidates of one row."""
-        n_queries, done, pieces = queries.shape[1], 0, []
+        n_queries, done, columns, squares = queries.shape[1], 0, [], []
         counts = np.zeros(n_queries, np.int64)
         size = max(BUFFER, self._by_axis.shape[1] + CANDIDATES_AT_ONCE)
-        columns, squares = np.empty(size, np.int32), np.empty(size)
-        while done < n_queries:
+        room, room_for_squares = np.empty(size, np.int32), np.empty(size)
+        while done < n_queries or not columns:
             found, done = _collect(
-                *(queries, keys, done, -1 if first_row is None else first_row),
-                *(self._by_axis, self._offsets, self._cell_keys, self._cell_starts),
-                *(self._screen, counts, columns, squares),
+                *(queries, keys, done, first_row, self._by_axis),
+                *(self._offsets, self._cell_keys, self._cell_starts),
+                *(self._screen, counts, room, room_for_squares),
             )
-            pieces.append(Hits(counts, columns[:found].copy(), squares[:found].copy()))
-        if len(pieces) == 1:
-            return pieces[0]
-        return Hits(
-            counts,
-            np.concatenate([piece.columns for piece in pieces]),
-            np.concatenate([piece.squares for piece in pieces]),
-        )
+            columns.append(room[:found].copy())
+            squares.append(room_for_squares[:found].copy())
+        if len(columns) == 1:
+            return Hits(counts, columns[0], squares[0])
+        return Hits(counts, np.concatenate(columns), np.concatenate(squares))
 
 
 @njit
@@ -159,19 +216,9 @@ def _find_runs(key, offsets, cell_keys, cell_starts, run_starts, run_stops):
 
 @njit(fastmath=REORDERED_SUMS)
 def _collect(
-    queries,
-    keys,
-    first,
-    first_row,
-    by_axis,
-    offsets,
-    cell_keys,
-    cell_starts,
-    screen,
-    counts,
-    columns,
-    squares,
-):
+    queries, keys, first, first_row, by_axis, offsets, cell_keys, cell_starts, screen, counts,
+    columns, squares,
+):  # fmt: skip
     """Hits of the queries from `first` on until the buffers are full: (hits, queries done).
 
     Queries that are fitted rows from `first_row` on see only the rows behind them; new rows

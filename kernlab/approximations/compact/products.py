@@ -1,85 +1,112 @@
-"""All pairs of rows within a radius, by blocked distance products: for rows of many dimensions.
+"""Products of a sparse matrix with a few vectors at once, on all cores.
 
-Where no few directions tell near from far, nothing beats computing all inner products, block by
-block, with BLAS (or with sparse products): n^2 p operations at the processor's full speed and one
-block of distances in memory. The blocks screen; pairs that pass are settled exactly.
+Reading an entry costs more than using it, so several columns share one reading. The indices are
+looked at as unsigned numbers: a negative index would mean the other end of the array, and testing
+for that would take longer than the multiplication.
 """
 
+import itertools
+
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
+from scipy.sparse.linalg import LinearOperator
 
-from kernlab.approximations.compact.hits import Hits, settle
-from kernlab.rows.products import prepare_right, squared_distances
-from kernlab.runtime import njit
+from kernlab.runtime import REORDERED_SUMS, for_each_block, njit, thread_count
 
-BLOCK_BYTES = 2**23
-NO_ROW = -1  # the place of new rows among the fitted ones
+SMALL = 5_000_000  # multiplications below which starting threads costs more than it saves
 
 
-class ProductSearch:
-    """The rows X in their own order, to find those within `radius` of each other or of new rows."""
+class SparseProduct:
+    """Products with a CSR matrix, its rows dealt out evenly once."""
 
-    def __init__(self, X, radius):
-        self.radius = float(radius)
-        self.order = np.arange(X.shape[0])
-        self._rows = _settled(X)
-        self._right = prepare_right(self._rows, self._rows, distances=True)
+    def __init__(self, matrix):
+        self._arrays = unsigned(matrix.indptr, matrix.indices, matrix.data)
+        self._n_rows = matrix.shape[0]
+        shares = np.linspace(0, matrix.indptr[-1], 4 * thread_count() + 1)[1:-1]
+        cuts = np.unique([0, *np.searchsorted(matrix.indptr, shares), self._n_rows])
+        self._blocks = [slice(a, b) for a, b in itertools.pairwise(cuts)]
 
-    def above(self, rows):
-        """The near rows behind each of the rows of a slice: each pair once."""
-        behind = self._right.from_row(rows.start)
-        return self._near(self._rows[rows], behind, rows.start, above=True)
+    def __call__(self, V):
+        """The matrix times the columns of V."""
+        V = np.ascontiguousarray(V, dtype=np.float64)
+        out = np.empty((self._n_rows, V.shape[1]))
+        starts, columns, values = self._arrays
 
-    def around(self, Z):
-        """The fitted rows near each of the new rows Z."""
-        if sp.issparse(self._rows) != sp.issparse(Z):
-            Z = sp.csr_matrix(Z) if sp.issparse(self._rows) else Z.toarray()
-        return self._near(_settled(Z), self._right, 0, above=False)
+        def part(rows):
+            multiply(starts[rows.start : rows.stop + 1], columns, values, V, out[rows])
 
-    def _near(self, Z, right, first_column, above):
-        n_columns = right.rows.shape[0]
-        step = max(1, BLOCK_BYTES // (8 * n_columns))
-        parts = []
-        for start in range(0, Z.shape[0], step):
-            block = Z[start : start + step]
-            squares = np.empty((block.shape[0], n_columns))
-            squared_distances(block, right, squares)
-            counts = np.empty(block.shape[0], np.int64)
-            limit = self._screen(block, right)
-            # The first of the columns is the first of the rows: row q sees the columns after q.
-            own = start if above else NO_ROW
-            found = _below(squares, limit, own, counts, first_column)
-            parts.append(settle(Hits(counts, *found), block, self._rows, self.radius))
-        return Hits(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-    def _screen(self, block, right):
-        """A limit that no near pair exceeds although |x|^2 + |z|^2 - 2 x . z is rounded."""
-        moved = block if right.shift is None else block - right.shift
-        largest = float(row_norms(moved, squared=True).max()) + float(right.norms.max())
-        return self.radius**2 + 4.0 * np.finfo(float).eps * (block.shape[1] + 16) * largest
+        threads = 1 if len(values) * V.shape[1] < SMALL else None
+        for_each_block(part, self._blocks, threads)
+        return out
 
 
-def _settled(X):
-    """In double precision and, where sparse, with sorted features."""
-    X = X.astype(np.float64, copy=False)
-    return X.sorted_indices() if sp.issparse(X) else X
+class SparseOperator(LinearOperator):
+    """Products with a symmetric matrix whose row k belongs to entry `order[k]` of the vectors."""
+
+    def __init__(self, product, order):
+        super().__init__(np.float64, (len(order), len(order)))
+        self._product, self._order = product, order
+
+    def _matmat(self, V):
+        result = np.empty(V.shape)
+        result[self._order] = self._product(V[self._order])
+        return result
+
+    def _matvec(self, v):
+        return self._matmat(np.reshape(v, (-1, 1)))
+
+    def _adjoint(self):
+        return self
 
 
-@njit
-def _below(squares, limit, own, counts, first_column):
-    n_rows, n_columns = squares.shape
-    total = 0
-    for q in range(n_rows):
-        count = 0
-        for column in range(0 if own == NO_ROW else own + q + 1, n_columns):
-            count += squares[q, column] < limit
-        counts[q] = count
-        total += count
-    columns, found = np.empty(total, np.int32), 0
-    for q in range(n_rows):
-        for column in range(0 if own == NO_ROW else own + q + 1, n_columns):
-            if squares[q, column] < limit:
-                columns[found] = first_column + column
-                found += 1
-    return columns, np.empty(total)
+def unsigned(starts, columns, values):
+    """The arrays of a CSR matrix as `multiply` wants them; nothing is copied."""
+    kinds = {4: np.uint32, 8: np.uint64}
+    return starts.view(kinds[starts.itemsize]), columns.view(kinds[columns.itemsize]), values
+
+
+def multiply(starts, columns, values, V, out):
+    """Write the product of CSR rows with V to `out`, up to four columns at a reading."""
+    n_vectors, first = V.shape[1], 0
+    while first < n_vectors:
+        left = n_vectors - first
+        width = 4 if left >= 4 else 3 if left == 3 else 1
+        _PRODUCTS[width](starts, columns, values, V, first, out)
+        first += width
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _one(starts, columns, values, V, first, out):
+    for row in range(len(starts) - 1):
+        a = 0.0
+        for k in range(starts[row], starts[row + 1]):
+            a += values[k] * V[columns[k], first]
+        out[row, first] = a
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _three(starts, columns, values, V, first, out):
+    for row in range(len(starts) - 1):
+        a, b, c = 0.0, 0.0, 0.0
+        for k in range(starts[row], starts[row + 1]):
+            value, column = values[k], columns[k]
+            a += value * V[column, first]
+            b += value * V[column, first + 1]
+            c += value * V[column, first + 2]
+        out[row, first], out[row, first + 1], out[row, first + 2] = a, b, c
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _four(starts, columns, values, V, first, out):
+    for row in range(len(starts) - 1):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for k in range(starts[row], starts[row + 1]):
+            value, column = values[k], columns[k]
+            a += value * V[column, first]
+            b += value * V[column, first + 1]
+            c += value * V[column, first + 2]
+            d += value * V[column, first + 3]
+        out[row, first], out[row, first + 1] = a, b
+        out[row, first + 2], out[row, first + 3] = c, d
+
+
+_PRODUCTS = {1: _one, 3: _three, 4: _four}

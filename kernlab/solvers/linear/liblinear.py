@@ -68,6 +68,7 @@ def solve_liblinear(
     F = floating_rows(F, max_memory)
     columns = [signs(column, F.shape[0]) for column in call.columns]
     tasks = [(column, float(value)) for column in columns for value in call.costs]
+    order = _order_of_columns(F) if method == "tron" else None
     model = LinearSVC(
         loss=loss,
         C=1.0,
@@ -80,7 +81,7 @@ def solve_liblinear(
 
     def solve(task):
         costs = row_costs(task[1], F.shape[0], sample_weight)
-        problem, own = _Problem(F, costs, loss, intercept, dual_of), clone(model)
+        problem, own = _Problem(F, order, costs, loss, intercept, dual_of), clone(model)
         if intercept == "free":
             constant = _constant_feature(costs)
             # LIBLINEAR takes tol relative to a gradient that holds the constant.
@@ -112,11 +113,29 @@ def _constant_feature(costs):
     return 100.0 * max(1.0, 1.0 / np.sqrt(max(costs.sum(), np.finfo(float).tiny)))
 
 
+def _order_of_columns(F):
+    """The order of the rows by their last column; None where F is dense or in this order.
+
+    Rows of a triangular factor share columns with their neighbours in it: trust-region Newton,
+    which reads all rows again and again, finds them in the cache and takes half the time.
+    """
+    if not sp.issparse(F):
+        return None
+    F.sort_indices()
+    ends, last = F.indptr[1:], np.full(F.shape[0], -1)
+    filled = np.diff(F.indptr) > 0
+    last[filled] = F.indices[ends[filled] - 1]
+    return None if np.all(np.diff(last) >= 0) else np.argsort(last, kind="stable")
+
+
 def at_a_time(F, max_memory=None):
     """How many problems may have a copy of the features of their own at a time: at least one."""
     held = 1.5 * F.nnz * F.dtype.itemsize if sp.issparse(F) else F.nbytes
     values = F.nnz if sp.issparse(F) else F.size
-    room = (memory_limit(max_memory) - held) // max(1, NODE_BYTES * values)
+    each = NODE_BYTES * values + (
+        held if sp.issparse(F) else 0
+    )  # in another order, and LIBLINEAR's
+    room = (memory_limit(max_memory) - held) // max(1, each)
     return int(np.clip(room, 1, thread_count()))
 
 
@@ -125,6 +144,7 @@ class _Problem:
     """What several problems share: the features, the costs, and how they are certified."""
 
     F: object
+    order: np.ndarray | None
     costs: np.ndarray
     loss: str
     intercept: str
@@ -136,7 +156,9 @@ class _Problem:
         live = costs > 0
         if np.unique(y[live]).size < 2:
             return self._solve_one_sign(model, y)
-        model.fit(*((F, y, costs) if live.all() else (F[live], y[live], costs[live])))
+        rows = np.flatnonzero(live) if self.order is None else self.order[live[self.order]]
+        as_they_are = self.order is None and live.all()
+        model.fit(*((F, y, costs) if as_they_are else (F[rows], y[rows], costs[rows])))
         seconds = time.perf_counter() - began
         w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
         dual = self.dual_of(w) * y if self.dual_of else self._settled(y, w, b)

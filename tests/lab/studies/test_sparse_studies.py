@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from kernlab import SparseCholeskySVC, load_dataset
 from kernlab.approximations import CompactKernel
-from kernlab.approximations.compact.cholesky import factorise
+from kernlab.approximations.compact import factorise
 from kernlab.datasets import Dataset
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine.base import Point
@@ -172,7 +172,8 @@ def test_the_slip_is_that_of_the_listing_run_line_by_line():
         lam = spsolve_triangular((L.T @ diags(y[P])).tocsr(), machine.coef_[0], lower=False)
         for form, order in (("as printed", P), ("corrected", np.argsort(P))):
             scores[form].append(
-                kernel.cross(data.X_test) @ (y * lam[order]) + machine.intercept_[0]
+                kernel.dual_decision(data.X_test, y * lam[order], np.arange(600))
+                + machine.intercept_[0]
             )
     small = dataclasses.replace(data, X_train=X, y_train=labels)
     with pytest.MonkeyPatch.context() as patch:

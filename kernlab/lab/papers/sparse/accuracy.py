@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from kernlab.approximations.compact.cholesky import Analysis
+from kernlab.approximations.compact import Analysis
 from kernlab.datasets import load_dataset
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.estimators.sparse_sigma import cross_validate_sigma

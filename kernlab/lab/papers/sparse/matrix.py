@@ -9,12 +9,12 @@ import scipy.sparse as sp
 
 from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import (
+    Analysis,
     alpha_by_trade_off,
     radius_by_quantile,
     similarity_and_sparsity,
 )
-from kernlab.approximations.compact.cholesky import Analysis
-from kernlab.approximations.compact.spectrum import gershgorin_radii
+from kernlab.approximations.spectrum import gershgorin_radii
 from kernlab.datasets import generators, load_dataset
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
 from kernlab.lab.engine.base import NotRun, Point, Study

@@ -7,8 +7,7 @@ Sparsity is predicted from a few rows, so that no matrix is ever assembled here.
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.approximations.compact.assembly import entry_bytes
-from kernlab.approximations.compact.sampling import distances_from, sample_rows
+from kernlab.approximations.compact import distances_from, entry_bytes, sample_rows
 from kernlab.datasets import load_dataset
 from kernlab.datasets.registry import protocol_rows
 from kernlab.lab.engine.base import Point, Study

@@ -10,9 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 
-from kernlab.approximations.compact import radius_by_quantile
-from kernlab.approximations.compact.assembly import entry_bytes
-from kernlab.approximations.compact.sampling import predict_entries
+from kernlab.approximations.compact import entry_bytes, predict_entries, radius_by_quantile
 from kernlab.datasets import load_dataset
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma

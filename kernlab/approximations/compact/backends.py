@@ -7,9 +7,13 @@ between the caller can count what L will take.
 - "cholmod": CHOLMOD through scikit-sparse, of which 0.4 and 0.5 have different interfaces; AMD,
   and METIS and nested dissection where they were built in;
 - "superlu": SciPy's SuperLU in symmetric mode, always there, slower; minimum degree on A + A^T.
+
+CHOLMOD starts threads that do not survive a fork, and would wait for them for ever: in a process
+forked from one in which it has run it is refused, and "auto" is SuperLU.
 """
 
 import importlib
+import os
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,66 +21,55 @@ from scipy.sparse.linalg import spilu, splu
 
 ORDERINGS = ("amd", "metis", "nesdis", "natural")
 
+_processes_of_cholmod = set()  # in which it has run; a forked one inherits those of its parents
+
 
 class NotPositiveDefinite(ValueError):  # noqa: N818 - it says what the matrix is
     """The matrix has no Cholesky factor."""
 
 
-class Cholmod04:
-    """CHOLMOD through scikit-sparse 0.4: `analyze`, then `cholesky_inplace` on the analysis."""
+class Cholmod:
+    """CHOLMOD through scikit-sparse: `analyze` and `cholesky_inplace` (0.4), or a `CholeskyFactor`
+    and its `factorize` (0.5)."""
 
     name = "cholmod"
 
     def __init__(self, module):
-        self._module = module
+        self._module, self._is_04 = module, not hasattr(module, "cho_factor")
 
     def order(self, matrix, ordering, long=False):
-        refused = (self._module.CholmodNotInstalledError, self._module.CholmodInvalidError)
+        module = self._module
         matrix = _with_long_indices(matrix) if long else matrix
-        long = matrix.indices.dtype == np.int64
+        invalid = module.CholmodInvalidError if self._is_04 else module.CholmodInvalidInputError
         try:
-            analysis = self._module.analyze(matrix, ordering_method=ordering, use_long=long)
-        except refused as error:
+            if self._is_04:
+                long = matrix.indices.dtype == np.int64
+                analysis = module.analyze(matrix, ordering_method=ordering, use_long=long)
+            else:
+                matrix = sp.csc_array(matrix)
+                analysis = module.CholeskyFactor(matrix, lower=True, order=ordering)
+        except (module.CholmodNotInstalledError, invalid) as error:
             raise _not_built_in(ordering) from error
-        return np.asarray(analysis.P(), np.int64), (analysis, matrix)
+        return self._permutation(analysis), (analysis, matrix)
+
+    def _permutation(self, analysis):
+        return np.asarray(analysis.P() if self._is_04 else analysis.get_perm(), np.int64)
 
     def factor(self, matrix, analysis):
         analysis, matrix = analysis
+        _processes_of_cholmod.add(os.getpid())
         try:
-            analysis.cholesky_inplace(matrix)
-            # 0.4 finds out about a matrix that is not positive definite only now.
-            lower = analysis.L()
+            if self._is_04:
+                analysis.cholesky_inplace(matrix)
+                # 0.4 finds out about a matrix that is not positive definite only now.
+                lower = analysis.L()
+                lower.eliminate_zeros()  # of columns computed together; 0.5 does so itself
+            else:
+                analysis.factorize(matrix)
+                lower = analysis.get_factor(kind="LL", lower=True)
         except self._module.CholmodNotPositiveDefiniteError as error:
             raise NotPositiveDefinite(str(error)) from error
-        lower.eliminate_zeros()  # of columns that were computed together; 0.5 does so itself
-        return sp.csc_matrix(lower), np.asarray(analysis.P(), np.int64)
-
-
-class Cholmod05:
-    """CHOLMOD through scikit-sparse 0.5: a `CholeskyFactor`, then its `factorize`."""
-
-    name = "cholmod"
-
-    def __init__(self, module):
-        self._module = module
-
-    def order(self, matrix, ordering, long=False):
-        refused = (self._module.CholmodNotInstalledError, self._module.CholmodInvalidInputError)
-        matrix = sp.csc_array(_with_long_indices(matrix) if long else matrix)
-        try:
-            analysis = self._module.CholeskyFactor(matrix, lower=True, order=ordering)
-        except refused as error:
-            raise _not_built_in(ordering) from error
-        return np.asarray(analysis.get_perm(), np.int64), (analysis, matrix)
-
-    def factor(self, matrix, analysis):
-        analysis, matrix = analysis
-        try:
-            analysis.factorize(matrix)
-        except self._module.CholmodNotPositiveDefiniteError as error:
-            raise NotPositiveDefinite(str(error)) from error
-        lower = analysis.get_factor(kind="LL", lower=True)
-        return sp.csc_matrix(lower), np.asarray(analysis.get_perm(), np.int64)
+        return sp.csc_matrix(lower), self._permutation(analysis)
 
 
 class SuperLU:
@@ -132,18 +125,26 @@ def _with_long_indices(matrix):
 
 def _not_built_in(ordering):
     return ValueError(
-        f"ordering={ordering!r} is not built into the Cholesky library at hand: take 'amd' or "
-        "'natural'"
+        f"ordering={ordering!r} is not built into the Cholesky library that is installed: take "
+        "'amd' or 'natural'"
     )
 
 
 def _cholmod():
-    """The interface of the installed scikit-sparse; None without one that can be loaded."""
+    """CHOLMOD where it can be loaded and used, or why not."""
+    if _processes_of_cholmod and os.getpid() not in _processes_of_cholmod:
+        return (
+            "cannot run in a process forked from one in which it has run, for its threads are not "
+            "there: start processes with 'spawn' or 'forkserver' (joblib's loky does), or take "
+            "backend='superlu'"
+        )
     try:
-        module = importlib.import_module("sksparse.cholmod")
+        return Cholmod(importlib.import_module("sksparse.cholmod"))
     except ImportError:
-        return None
-    return Cholmod05(module) if hasattr(module, "cho_factor") else Cholmod04(module)
+        return (
+            "needs scikit-sparse, which is not installed or cannot be loaded: install it (with "
+            "SuiteSparse), or take backend='superlu', which comes with SciPy"
+        )
 
 
 BACKENDS = {"cholmod": _cholmod, "superlu": SuperLU}
@@ -151,7 +152,7 @@ BACKENDS = {"cholmod": _cholmod, "superlu": SuperLU}
 
 def available_backends():
     """The backends that work here, the preferred one first."""
-    return [name for name, make in BACKENDS.items() if make() is not None]
+    return [name for name, make in BACKENDS.items() if not isinstance(make(), str)]
 
 
 def get_backend(name="auto"):
@@ -161,9 +162,6 @@ def get_backend(name="auto"):
     if name not in BACKENDS:
         raise ValueError(f"backend={name!r} is not one of auto, {', '.join(BACKENDS)}")
     backend = BACKENDS[name]()
-    if backend is None:
-        raise ValueError(
-            f"backend={name!r} needs scikit-sparse, which is not installed or cannot be loaded: "
-            "install it (with SuiteSparse), or take backend='superlu', which comes with SciPy"
-        )
+    if isinstance(backend, str):
+        raise ValueError(f"backend={name!r} {backend}")
     return backend

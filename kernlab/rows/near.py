@@ -1,0 +1,196 @@
+"""Pairs of rows nearer than a radius: by a product that screens, then by exact differences.
+
+Where no few directions tell near from far, nothing beats all inner products, block by block, with
+BLAS or with sparse products: n^2 p operations at the processor's full speed and one block of
+distances in memory. |x|^2 + |z|^2 - 2 x . z is rounded: it only says which pairs are in doubt, and
+these are measured by differences, so that equal rows are at distance zero and a pair at just the
+radius is not near.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
+
+from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.runtime import REORDERED_SUMS, njit
+
+CHUNK = 16  # features between two looks at whether a pair is too far already
+BLOCK_BYTES = 2**23
+
+
+class Hits(NamedTuple):
+    """The near rows of some rows, one after the other.
+
+    Row q has the next `counts[q]` entries of `columns` (ascending) and `squares` (of distances).
+    """
+
+    counts: np.ndarray
+    columns: np.ndarray
+    squares: np.ndarray
+
+    @property
+    def starts(self):
+        """Where each row's entries start, and where the last ones end."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    @classmethod
+    def joined(cls, parts):
+        """The hits of consecutive rows as one."""
+        return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+class ProductSearch:
+    """The rows X in their own order, to find those within `radius` of each other or of new rows."""
+
+    def __init__(self, X, radius):
+        self.radius = float(radius)
+        self.order = np.arange(X.shape[0])
+        self._rows = _in_double(X)
+        self._right = prepare_right(self._rows, self._rows, distances=True)
+
+    def above(self, rows):
+        """The near rows behind each of the rows of a slice: each pair once."""
+        return self._near(self._rows[rows], rows.start)
+
+    def around(self, Z):
+        """The rows of X near each of the new rows Z."""
+        if sp.issparse(self._rows) != sp.issparse(Z):
+            Z = sp.csr_matrix(Z) if sp.issparse(self._rows) else Z.toarray()
+        return self._near(_in_double(Z), None)
+
+    def _near(self, Z, first):
+        """Hits of the rows Z, which are those of X from `first` on, or new ones (None)."""
+        right = self._right if first is None else self._right.from_row(first)
+        n_columns, parts = right.rows.shape[0], []
+        step = max(1, BLOCK_BYTES // (8 * n_columns))
+        for start in range(0, max(1, Z.shape[0]), step):
+            block = Z[start : start + step]
+            squares = np.empty((block.shape[0], n_columns))
+            if squares.size:
+                squared_distances(block, right, squares)
+            counts = np.empty(block.shape[0], np.int64)
+            lowest = -1 if first is None else start  # row q of the block sees columns behind it
+            columns = _below(squares, self._screen(block, right), lowest, first or 0, counts)
+            hits = Hits(counts, columns, np.empty(len(columns)))
+            parts.append(measured(hits, block, self._rows, self.radius))
+        return Hits.joined(parts)
+
+    def _screen(self, block, right):
+        """A limit that no near pair exceeds although |x|^2 + |z|^2 - 2 x . z is rounded."""
+        moved = block if right.shift is None else block - right.shift
+        largest = row_norms(moved, squared=True).max(initial=0.0) + right.norms.max(initial=0.0)
+        return self.radius**2 + 4.0 * np.finfo(float).eps * (block.shape[1] + 16) * largest
+
+
+def measured(hits, queries, points, radius):
+    """The hits that are nearer than `radius` in truth, with their exact squared distances.
+
+    Parameters
+    ----------
+    hits : Hits of a screen that lets pairs in doubt pass; its arrays are overwritten.
+    queries, points : rows and those that `hits.columns` number, both arrays or both CSR matrices
+        with sorted columns, in double precision.
+    radius : float
+
+    Returns
+    -------
+    Hits
+    """
+    counts, columns, squares = hits
+    if sp.issparse(points):
+        kept = _measure_sparse(
+            *(queries.indptr, queries.indices, queries.data),
+            *(points.indptr, points.indices, points.data),
+            *(counts, columns, squares, radius * radius),
+        )
+    else:
+        kept = _measure_dense(queries, points, counts, columns, squares, radius * radius)
+    return Hits(counts, columns[:kept], squares[:kept])
+
+
+def _in_double(X):
+    """In double precision and, where sparse, with sorted columns."""
+    X = X.astype(np.float64, copy=False)
+    return X.sorted_indices() if sp.issparse(X) else X
+
+
+@njit
+def _below(squares, limit, lowest, first_column, counts):
+    """The columns with less than the limit; `counts` is how many they are in each row."""
+    n_rows, n_columns = squares.shape
+    total = 0
+    for q in range(n_rows):
+        count = 0
+        for column in range(0 if lowest < 0 else lowest + q + 1, n_columns):
+            count += squares[q, column] < limit
+        counts[q] = count
+        total += count
+    columns, found = np.empty(total, np.int32), 0
+    for q in range(n_rows):
+        for column in range(0 if lowest < 0 else lowest + q + 1, n_columns):
+            if squares[q, column] < limit:
+                columns[found] = first_column + column
+                found += 1
+    return columns
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _measure_dense(queries, points, counts, columns, squares, limit):
+    n_features = points.shape[1]
+    read, kept = 0, 0
+    for q in range(len(counts)):
+        query = queries[q]
+        before = kept
+        for _ in range(counts[q]):
+            column = columns[read]
+            read += 1
+            point = points[column]
+            total = 0.0
+            for start in range(0, n_features, CHUNK):
+                for f in range(start, min(start + CHUNK, n_features)):
+                    difference = query[f] - point[f]
+                    total += difference * difference
+                if total >= limit:
+                    break
+            if total < limit:
+                columns[kept] = column
+                squares[kept] = total
+                kept += 1
+        counts[q] = kept - before
+    return kept
+
+
+@njit
+def _measure_sparse(
+    q_starts, q_features, q_values, starts, features, values, counts, columns, squares, limit
+):
+    read, kept = 0, 0
+    for q in range(len(counts)):
+        before = kept
+        for _ in range(counts[q]):
+            column = columns[read]
+            read += 1
+            a, a_end = q_starts[q], q_starts[q + 1]
+            b, b_end = starts[column], starts[column + 1]
+            total = 0.0
+            while a < a_end or b < b_end:
+                # Two sorted lists of features: take the smaller one, or both where they agree.
+                if b == b_end or (a < a_end and q_features[a] < features[b]):
+                    difference = q_values[a]
+                    a += 1
+                elif a == a_end or features[b] < q_features[a]:
+                    difference = values[b]
+                    b += 1
+                else:
+                    difference = q_values[a] - values[b]
+                    a += 1
+                    b += 1
+                total += difference * difference
+            if total < limit:
+                columns[kept] = column
+                squares[kept] = total
+                kept += 1
+        counts[q] = kept - before
+    return kept

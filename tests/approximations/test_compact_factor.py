@@ -1,0 +1,235 @@
+"""Sparse Cholesky factors: every library that is available against dense ones.
+
+scikit-sparse 0.4 and 0.5 cannot be installed side by side: the interface of 0.5 is tested through
+a substitute with its documented form, in front of SciPy's dense factor.
+"""
+
+import os
+import signal
+import time
+import types
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from kernlab.approximations.compact import Analysis, backends, factorise
+from kernlab.approximations.compact.backends import NotPositiveDefinite, available_backends
+from kernlab.datasets.generators import arrowhead_matrix
+from kernlab.runtime import MemoryLimitError
+
+RNG = np.random.default_rng(0)
+
+
+def lattice(side, strength=0.2):
+    """A positive definite matrix on a square lattice, its rows in random order."""
+    line = sp.diags([np.ones(side - 1)] * 2, [-1, 1])
+    A = sp.identity(side**2) + strength * (
+        sp.kron(line, sp.identity(side)) + sp.kron(sp.identity(side), line)
+    )
+    order = np.random.default_rng(1).permutation(side**2)
+    return A.tocsr()[order][:, order].tocsr()
+
+
+MATRIX = lattice(12)
+DENSE = MATRIX.toarray()
+
+
+class Factor05:
+    """`CholeskyFactor` of scikit-sparse 0.5: arguments, methods and results as documented."""
+
+    def __init__(self, A, *, lower=True, order=None):
+        if not isinstance(A, sp.csc_array):
+            raise TypeError("0.5 wants a csc_array")
+        if order == "metis":
+            raise scikit_sparse_05.CholmodNotInstalledError("CHOLMOD library is not installed")
+        assert lower
+        self._perm = np.arange(A.shape[0])
+        if order not in (None, "natural"):
+            self._perm = np.argsort(np.diff(A.indptr), kind="stable").astype(A.indices.dtype)
+
+    def get_perm(self):
+        return self._perm.copy()
+
+    def factorize(self, A):
+        try:
+            self._lower = la.cholesky(A.toarray()[np.ix_(self._perm, self._perm)], lower=True)
+        except la.LinAlgError:
+            raise scikit_sparse_05.CholmodNotPositiveDefiniteError("not definite") from None
+
+    def get_factor(self, kind=None, lower=None):
+        assert (kind, lower) == ("LL", True)
+        return sp.csc_array(self._lower)
+
+
+ERRORS = ("CholmodNotPositiveDefiniteError", "CholmodNotInstalledError", "CholmodInvalidInputError")
+scikit_sparse_05 = types.SimpleNamespace(
+    CholeskyFactor=Factor05,
+    cho_factor=None,
+    **{name: type(name, (Exception,), {}) for name in ERRORS},
+)
+
+
+def importing(module):
+    """An importlib that finds this module, whatever is looked for, or none."""
+
+    def import_module(name):
+        if module is None:
+            raise ImportError(name)
+        return module
+
+    return types.SimpleNamespace(import_module=import_module)
+
+
+@pytest.fixture(params=[*available_backends(), "scikit-sparse 0.5"])
+def backend(request, monkeypatch):
+    if request.param != "scikit-sparse 0.5":
+        return request.param
+    monkeypatch.setattr(backends, "importlib", importing(scikit_sparse_05))
+    return "cholmod"
+
+
+# ----------------------------------------------------------------------------- the factor
+@pytest.mark.parametrize("ordering", ["amd", "natural", "metis", "nesdis"])
+def test_the_factor_is_the_dense_one_in_its_order_and_counted_before(backend, ordering):
+    try:
+        analysis = Analysis(MATRIX, ordering=ordering, backend=backend)
+    except ValueError as error:
+        pytest.skip(str(error))
+    factor = analysis.factorise()
+    p = factor.permutation
+    assert sorted(p) == list(range(144))
+    np.testing.assert_array_equal(analysis.permutation, p)
+    expected = la.cholesky(DENSE[np.ix_(p, p)], lower=True)
+    np.testing.assert_allclose(factor.lower.toarray(), expected, atol=1e-12)
+    assert analysis.is_complete
+    assert analysis.nonzeros == factor.nonzeros
+    F = factor.rows()
+    np.testing.assert_allclose((F @ F.T).toarray(), DENSE, atol=1e-12)
+
+
+def test_solves_are_dense_ones(backend):
+    factor = factorise(MATRIX, backend=backend)
+    for B in (RNG.normal(size=144), RNG.normal(size=(144, 3)), np.arange(144)):
+        kept = B.copy()
+        np.testing.assert_allclose(factor.solve(B), la.solve(DENSE, B), atol=1e-10)
+        np.testing.assert_array_equal(B, kept)
+        F = factor.rows().toarray()
+        np.testing.assert_allclose(factor.combination(B), la.solve(F.T, B), atol=1e-10)
+
+
+def test_features_of_sparse_rows_stay_sparse_and_exact(backend):
+    factor = factorise(MATRIX, backend=backend)
+    rows = sp.random(30, 144, 0.02, format="csr", random_state=0)
+    features = factor.features(rows)
+    expected = la.solve(factor.rows().toarray(), rows.T.toarray()).T
+    np.testing.assert_allclose(features.toarray(), expected, atol=1e-10)
+    assert features.nnz < 0.6 * 30 * 144
+    assert not factor.features(sp.csr_matrix((4, 144))).nnz
+
+
+def test_features_may_have_many_more_entries_than_the_rows():
+    """L full, each row one entry: the room for the solutions must grow."""
+    A = sp.csr_matrix(np.full((200, 200), 0.5) + np.eye(200))
+    factor = factorise(A, ordering="natural")
+    rows = sp.csr_matrix((np.ones(40), (np.arange(40), np.zeros(40, int))), shape=(40, 200))
+    expected = la.solve_triangular(factor.lower.toarray(), rows.T.toarray(), lower=True).T
+    np.testing.assert_allclose(factor.features(rows).toarray(), expected, atol=1e-12)
+
+
+def test_small_entries_can_be_left_out(backend):
+    factor = factorise(MATRIX, backend=backend)
+    rows = sp.random(30, 144, 0.02, format="csr", random_state=0)
+    for full, dropped in (
+        (factor.rows(), factor.rows(drop=1e-3)),
+        (factor.features(rows), factor.features(rows, drop=1e-3)),
+    ):
+        assert 0 < dropped.nnz < full.nnz
+        assert abs(full - dropped).max() <= 1e-3 < np.abs(dropped.data).min()
+
+
+# ------------------------------------------------------------------------- ordering, counting
+def test_a_good_order_does_not_fill_the_arrowhead(backend):
+    """Figure 3 of the thesis: all entries without AMD, 2 n - 1 with it."""
+    A = arrowhead_matrix(50)
+    assert Analysis(A, ordering="natural", backend=backend).nonzeros == 50 * 51 // 2
+    assert Analysis(A, ordering="amd", backend=backend).nonzeros == 99
+
+
+def test_the_elimination_tree_is_that_of_elimination():
+    analysis = Analysis(MATRIX, ordering="amd")
+    p = analysis.permutation
+    pattern, parents = DENSE[np.ix_(p, p)] != 0, []
+    for column in range(144):
+        below = np.flatnonzero(pattern[column + 1 :, column]) + column + 1
+        pattern[np.ix_(below, below)] = True  # eliminating a column joins all that it touches
+        parents.append(below[0] if len(below) else -1)
+    np.testing.assert_array_equal(analysis.parent, parents)
+    assert analysis.nonzeros == np.count_nonzero(np.tril(pattern))
+    part = Analysis(MATRIX, count_to=300)
+    assert not part.is_complete
+    assert 300 < part.nonzeros < analysis.nonzeros
+
+
+def test_indices_of_64_bits_are_used_where_entries_are_many(monkeypatch, backend):
+    analysis = Analysis(MATRIX, backend=backend)
+    analysis.nonzeros, asked = 2**31, []
+    order = type(analysis._backend).order
+
+    def spied(self, matrix, ordering, long=False):
+        asked.append(long)
+        return order(self, matrix, ordering, long)
+
+    monkeypatch.setattr(type(analysis._backend), "order", spied)
+    F = analysis.factorise().rows()
+    assert asked == [True]
+    np.testing.assert_allclose((F @ F.T).toarray(), DENSE, atol=1e-12)
+
+
+# -------------------------------------------------------------------------------- refusals
+def test_what_has_no_factor_or_does_not_fit_is_refused(backend):
+    with pytest.raises(NotPositiveDefinite, match=r"144 rows has no Cholesky factor"):
+        factorise(lattice(12, strength=0.9), backend=backend)
+    with pytest.raises(MemoryLimitError, match=r"at least .*3\d\d entries in the order.*32 bytes"):
+        factorise(MATRIX, backend=backend, max_memory="10kB")
+
+
+def test_without_scikit_sparse_scipy_takes_over(monkeypatch):
+    monkeypatch.setattr(backends, "importlib", importing(None))
+    assert available_backends() == ["superlu"]
+    assert factorise(MATRIX).backend == "superlu"
+    with pytest.raises(ValueError, match="needs scikit-sparse, which is not installed"):
+        factorise(MATRIX, backend="cholmod")
+    for arguments in ({"ordering": "best"}, {"backend": "mumps"}):
+        with pytest.raises(ValueError, match=r"='(best|mumps)' is not one of"):
+            factorise(MATRIX, **arguments)
+    for module in (None, scikit_sparse_05):
+        monkeypatch.setattr(backends, "importlib", importing(module))
+        with pytest.raises(ValueError, match="ordering='metis' is not built into"):
+            factorise(MATRIX, ordering="metis")
+
+
+@pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")
+def test_a_forked_process_factorises_or_says_why_not():
+    """CHOLMOD's threads are not there after a fork: waiting for them would never end."""
+    factorise(MATRIX, backend="cholmod")
+    child = os.fork()
+    if child == 0:
+        try:
+            factorise(MATRIX, backend="cholmod")
+        except ValueError as error:
+            told = "forked" in str(error)
+            os._exit(0 if told and factorise(MATRIX).backend == "superlu" else 1)
+        os._exit(2)
+    for _ in range(300):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the forked process never came back")
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert factorise(MATRIX).backend == "cholmod"
