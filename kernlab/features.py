@@ -132,6 +132,11 @@ class Features:
             return self.A.data.nbytes + self.A.indices.nbytes + self.A.indptr.nbytes
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
+    @property
+    def precision(self):
+        """The dtype of what products are taken with."""
+        return self.A.dtype if self._is_kept else self.dtype
+
     @cached_property
     def squared_norms(self):
         """|F_i|^2 of every row (where F is mapped, perhaps a bound)."""
@@ -170,7 +175,7 @@ class Features:
 
     def take(self, rows):
         """The rows at these ascending positions, as stored Features of their own."""
-        return Features(self._explicit(rows, self.A.dtype if self._is_kept else self.dtype))
+        return Features(self._explicit(rows, self.precision))
 
     def leading(self, n_features):
         """The first features only; of a map, those of its `leading`."""

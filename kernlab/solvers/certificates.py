@@ -150,13 +150,19 @@ def feasible_dual(dual, y, upper, intercept):
     size = max(float(np.abs(dual).sum()), np.finfo(float).tiny)
     infeasibility = float(np.abs(inside - dual).sum()) / size
     if intercept == "free":
-        positive, negative = inside[y > 0].sum(), inside[y < 0].sum()
-        infeasibility += abs(positive - negative) / size
-        heavier, lighter = max(positive, negative), min(positive, negative)
-        if heavier > 0:
-            heavy_class = y > 0 if positive >= negative else y < 0
-            inside = np.where(heavy_class, inside * (lighter / heavier), inside)
+        infeasibility += abs(float(inside @ y)) / size
+        inside = np.abs(balanced(inside * y))
     return inside, float(infeasibility)
+
+
+def balanced(a):
+    """Signed dual variables with the sum 0 that a free intercept asks for: the heavier side is
+    scaled down, which keeps them inside their box."""
+    above, below = a[a > 0].sum(), -a[a < 0].sum()
+    heavier, lighter = max(above, below), min(above, below)
+    if heavier == 0.0:
+        return a
+    return np.where((a > 0) == (above >= below), a * (lighter / heavier), a)
 
 
 def _intercept(scores, y, dual, costs, loss, intercept, b):

@@ -11,6 +11,7 @@ docstring says; for a matrix y a list with one entry for each column, None allow
 """
 
 from functools import wraps
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -78,7 +79,8 @@ def each_problem(start_from=None):
     def decorate(solve):
         @wraps(solve)
         def solve_each(data, y, *, C=None, start=None, **parameters):
-            parameters = without_defaults(parameters)
+            parameters = _without_defaults(parameters)
+            check_limits(parameters.get("tol", 0.0), parameters.get("max_iter", 1))
             call, families = Call(y, C, start), []
             for column, begin in zip(call.columns, call.starts, strict=True):
                 family = []
@@ -95,6 +97,15 @@ def each_problem(start_from=None):
     return decorate
 
 
-def without_defaults(parameters):
+def check_limits(tol, max_iter):
+    """Refuse a tolerance that is none, and a number of steps that is none; give both."""
+    if not (isinstance(tol, Real) and tol >= 0.0):
+        raise ValueError(f"tol must be a number that is not negative, not {tol!r}")
+    if not (isinstance(max_iter, Integral) and max_iter >= 1):
+        raise ValueError(f"max_iter must be a whole number of at least 1, not {max_iter!r}")
+    return tol, max_iter
+
+
+def _without_defaults(parameters):
     """The parameters without those that are None for a solver's own default."""
     return {k: v for k, v in parameters.items() if v is not None or k not in OPTIONAL}

@@ -87,13 +87,13 @@ def warn_unless_converged(result, *, figure, reached, tol, advice):
             f"{result.solver} stopped after {result.n_iter} iterations with {figure} "
             f"{reached:.2e}, above the tolerance {tol:.2e}. {advice}",
             ConvergenceWarning,
-            stacklevel=_levels_out_of_solvers(),
+            stacklevel=_levels_to_the_user(),
         )
 
 
-def _levels_out_of_solvers():
-    """The `stacklevel` of a warning that points at whoever called a solver."""
+def _levels_to_the_user():
+    """The `stacklevel` of a warning that points at whoever called kernlab."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("kernlab.solvers"):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("kernlab."):
         level, frame = level + 1, frame.f_back
     return level

@@ -1,7 +1,7 @@
 """Support vector machines by general-purpose optimisers: slow, and nothing of ours inside."""
 
 import numpy as np
-from scipy.optimize import lsq_linear, minimize
+from scipy.optimize import minimize
 
 
 def dual_optimum(K, y, costs, loss, intercept):
@@ -14,9 +14,18 @@ def dual_optimum(K, y, costs, loss, intercept):
     if loss == "squared_hinge":
         H = H + np.diag(1.0 / (2.0 * costs))
         upper = np.full(len(y), np.inf)
-    if intercept == "free":
-        return _balanced(H, y, upper)
-    return _boxed(H, upper)
+    scale = 1.0 / max(1.0, np.abs(H).max())  # so that tolerances mean the same for every C
+    balance = {"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y}
+    found = minimize(
+        lambda a: scale * (0.5 * a @ H @ a - a.sum()),
+        np.zeros(len(y)),
+        jac=lambda a: scale * (H @ a - 1.0),
+        bounds=[(0.0, None if np.isinf(top) else top) for top in upper],
+        constraints=[balance] if intercept == "free" else [],
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    return np.clip(found.x, 0.0, upper)
 
 
 def dual_value(K, y, dual, costs, loss, intercept):
@@ -38,24 +47,3 @@ def primal_value(K, y, dual, b, costs, loss, intercept):
         slack = slack**2
     value = 0.5 * v @ K @ v + costs @ slack
     return value + 0.5 * b * b if intercept == "penalised" else value
-
-
-def _boxed(H, upper):
-    """min 1/2 a^T H a - 1^T a over 0 <= a <= upper is least squares with the factor of H."""
-    L = np.linalg.cholesky(H + 1e-13 * np.trace(H) * np.eye(len(H)))
-    target = np.linalg.solve(L, np.ones(len(H)))
-    return np.clip(lsq_linear(L.T, target, bounds=(0, upper), method="bvls", tol=1e-15).x, 0, upper)
-
-
-def _balanced(H, y, upper):
-    scale = 1.0 / max(1.0, np.abs(H).max())  # so that tolerances mean the same for every C
-    found = minimize(
-        lambda a: scale * (0.5 * a @ H @ a - a.sum()),
-        np.zeros(len(y)),
-        jac=lambda a: scale * (H @ a - 1.0),
-        bounds=[(0.0, None if np.isinf(top) else top) for top in upper],
-        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y},
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )
-    return np.clip(found.x, 0.0, upper)

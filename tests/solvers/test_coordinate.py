@@ -295,14 +295,6 @@ def test_falling_short_is_said_once_with_the_figures():
     assert caught[0].filename == __file__
 
 
-def test_no_pass_at_all_is_the_zero_vector():
-    F, y = problem()
-    with pytest.warns(ConvergenceWarning):
-        found = solve_dcd(F, y, C=1.0, max_iter=0)
-    assert found.n_iter == 0
-    assert found.objective == len(y)
-
-
 # ------------------------------------------------------------------------------ refusals
 @pytest.mark.parametrize(
     ("change", "text"),

@@ -279,7 +279,7 @@ def test_classes_and_costs_are_each_as_if_alone():
     [
         ({"loss": "squared_hinge"}, "minimises the hinge loss"),
         ({"intercept": "free"}, "offers intercept='none' or 'penalised'"),
-        ({"max_iter": 2.5}, "max_iter must be an instance of int"),
+        ({"max_iter": 2.5}, "max_iter must be a whole number"),
         ({"C": 1.0, "subspace": Subspace(mix=np.eye(10))}, "leave mix out"),
         ({"start": np.zeros(3)}, "start must be 10 weights"),
         ({"F": np.full((M, 10), np.nan)}, "values that are not finite"),

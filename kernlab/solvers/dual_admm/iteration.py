@@ -45,7 +45,7 @@ from kernlab.solvers.certificates import (
 )
 from kernlab.solvers.dual_admm.acceleration import Anderson
 from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
-from kernlab.solvers.problems import Call
+from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 OFFERED = {
@@ -126,11 +126,12 @@ def solve_dual_admm(
     prescribed = steps is not None
     relaxation = (1.0 if prescribed else 1.6) if relaxation is None else relaxation
     acceleration = (0 if prescribed else 8) if acceleration is None else acceleration
-    tol, max_iter = 1e-3 if tol is None else tol, 1000 if max_iter is None else max_iter
-    check_scalar(tol, "tol", (float, int), min_val=0)
+    tol, max_iter = check_limits(
+        1e-3 if tol is None else tol, 1000 if max_iter is None else max_iter
+    )
     check_scalar(acceleration, "acceleration", Integral, min_val=0)
-    limit = "steps" if prescribed else "max_iter"
-    check_scalar(steps if prescribed else max_iter, limit, Integral, min_val=1)
+    if prescribed:
+        check_scalar(steps, "steps", Integral, min_val=1)
     if not 0 < relaxation < 2:
         raise ValueError(f"relaxation must lie between 0 and 2, not {relaxation!r}")
     chosen = {"intercept": intercept, "criterion": criterion, "certificate": certificate}

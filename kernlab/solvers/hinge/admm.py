@@ -23,16 +23,14 @@ steps are over-relaxed, and beta follows the sizes of v and w.
 
 import time
 from contextlib import nullcontext
-from numbers import Integral
 
 import numpy as np
 import scipy.linalg as la
-from sklearn.utils.validation import check_scalar
 
 from kernlab.runtime import REORDERED_SUMS, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, GramFactor, Subspace, Sums
-from kernlab.solvers.problems import Call
+from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 CHANGE_V, CHANGE_W, N_SUMS = (passes.N_SHARED + place for place in range(3))
@@ -95,10 +93,9 @@ def solve_hinge_admm(
     call = Call(y, C, start)
     certified = call.costs[0] is not None
     default_tol, default_steps = CERTIFIED if certified else EARLY
-    tol = default_tol if tol is None else tol
-    max_iter = default_steps if max_iter is None else max_iter
-    check_scalar(tol, "tol", (float, int), min_val=0)
-    check_scalar(max_iter, "max_iter", Integral, min_val=1)
+    tol, max_iter = check_limits(
+        default_tol if tol is None else tol, default_steps if max_iter is None else max_iter
+    )
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, not {value!r}")

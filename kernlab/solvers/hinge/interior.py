@@ -22,12 +22,10 @@ import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 import scipy.linalg as la
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_scalar
 
 from kernlab.runtime import for_each_block, row_blocks, single_blas_thread
 from kernlab.solvers.hinge import passes
@@ -90,8 +88,6 @@ def solve_hinge_interior(
     the weights of the lowest objective it has measured, its start included.
     """
     passes.check_problem("hinge-interior", loss, intercept)
-    check_scalar(tol, "tol", (float, int), min_val=0)
-    check_scalar(max_iter, "max_iter", Integral, min_val=1)
     subspace = Subspace() if subspace is None else subspace
     if C is not None and subspace.mix is not None:
         raise ValueError("the penalty of C is on weights of the features given: leave mix out")

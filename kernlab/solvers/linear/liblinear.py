@@ -21,7 +21,7 @@ from kernlab.runtime import for_each_block, memory_limit, single_blas_thread, th
 from kernlab.solvers.certificates import certify_primal
 from kernlab.solvers.linear.dcd import floating_rows, solve_dcd
 from kernlab.solvers.losses import get_loss, row_costs, signs
-from kernlab.solvers.problems import Call
+from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 NODE_BYTES = 16  # of a value in LIBLINEAR's own copy of the features
@@ -61,7 +61,9 @@ def solve_liblinear(
     with F^T beta = w (dual variables times labels). Where rows of one sign alone have weight, which
     LIBLINEAR refuses, the intercept decides if it is free, and `solve_dcd` finds the weights else.
     """
-    tol, max_iter = 1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
+    tol, max_iter = check_limits(
+        1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
+    )
     random_state = 0 if random_state is None else random_state
     call = Call(y, C, start)
     _check(method, loss, intercept, call.starts)

@@ -1,49 +1,52 @@
-"""The semismooth Newton method for linear support vector machines with a squared loss.
+"""Newton's method on features (LASN's Algorithm 1), each step with a factor of a matrix near V.
 
-    minimise over w, b   f = 1/2 |w|^2 [+ 1/2 b^2] + C sum_i c_i dist(w . x_i + b, interval_i)^2
-
-(`intervals` says how the squared hinge and the regressor's loss are distances). f has a continuous
-gradient whose slope jumps where a row enters its interval; an element of its generalised Hessian is
-
-    V = I + 2 C sum over i in I of c_i x_i x_i^T,     I = the rows outside their interval
-
-so only active rows cost anything. LASN's Algorithm 1, with its step numbers:
+With the algorithm's step numbers:
 
   2. stop when the gradient is small relative to the gradient at zero (and the duality gap bears
      it out: at large C a small gradient alone proves little);
   3. find d with |V d + gradient| <= mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient at
      zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of a
      matrix near V, so that a few products with V confirm d ("direct");
-  4. move by the unit step where that is nearly the best step along d (without unit steps there
-     would be no quadratic convergence), else by the best.
+  4. move by the unit step or the best (`core`).
+
+That matrix is I + 2 C G with G the Gram matrix of the active rows [F_i; 1]. From one step to the
+next few rows change, and G is changed by just those. It need not be exact, so where there is much
+to multiply G is taken in single precision, twice as fast: rounding shows as one or two products
+more, and where it costs many, G is taken again in double.
 
 Two starts save steps. Where there are many more rows than features, a random part of the rows is
 solved first. A large C is approached through smaller ones.
 """
 
 import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.features import as_features
-from kernlab.runtime import on_single_blas_thread
-from kernlab.solvers.certificates import INTERCEPTS
+from kernlab.features import Features, as_features
+from kernlab.runtime import blas_threads_for, on_single_blas_thread
+from kernlab.solvers.certificates import INTERCEPTS, balanced
 from kernlab.solvers.losses import row_costs
-from kernlab.solvers.newton.gram import ActiveGram
-from kernlab.solvers.newton.intervals import intervals_for
-from kernlab.solvers.newton.step import Problem, line_search, newton_direction
-from kernlab.solvers.problems import Call
-from kernlab.solvers.result import SolverResult, observed_order, warn_unless_converged
+from kernlab.solvers.newton.core import Intervals, Iteration, at_once, intervals_for, together
+from kernlab.solvers.problems import Call, check_limits
+from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 DIRECT_FEATURES = 6000  # above, factors of V cost more than conjugate gradients
+MOST_PRODUCTS = 30  # after which a factor is no help
 SAMPLE_SHARE = 8  # rows per row of the sample that is solved first
 SAMPLE_STEPS = 15
 ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
-RUNG = 10.0
+GROWTH = 10.0  # of C on the way to a large one
+FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+MANY_VALUES = 2**21
+LARGEST = 1e30  # squared lengths of features that products in single precision can hold
 
 
 @on_single_blas_thread
@@ -69,71 +72,78 @@ def solve_newton(
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
 
-    F: features, an array, CSR or `Features`; y: labels -1 and 1, or targets for
-    loss="squared_epsilon_insensitive", one column or several; C: a number or an array, along which
-    each solution is found from the one before.
+    Parameters
+    ----------
+    F : array, CSR matrix or `Features` of shape (n, k).
+    y : labels -1 and 1, or targets for loss="squared_epsilon_insensitive"; one column or several.
+    C : a number, or an array, along which each solution is found from the one before.
+    loss : "squared_hinge" or "squared_epsilon_insensitive".
+    intercept : "free", "penalised" or "none".
+    tol : float, default 1e-6
+        Bound on the gradient relative to the gradient at zero, the KKT residual reported.
+    gap_tol : float, default 1e-4
+        Bound on the duality gap relative to the objective.
+    max_iter : int, default 200
+        Steps for one C.
+    method : "direct", "cg" or "auto".
+    eta : (eta_0, eta_1) of step 3.
+    epsilon : of the loss of targets.
+    warm_up : bool, default True
+        Whether to begin on a random part of the rows.
+    sample_weight : array of n, default None
+    random_state : of that part; None draws as 0 does.
+    start : (w, b), or a result with as many features or fewer (the first), instead of a warm-up.
+    callback : function of each row of the trace, as it is written.
+    max_memory : taken as by all solvers; the values of F are the caller's.
 
-    `tol` (1e-6) bounds the gradient relative to the gradient at zero, which is also the KKT
-    residual reported, `gap_tol` the duality gap relative to the objective; `max_iter` (200) counts
-    the steps for one C. `method`: "direct", "cg" or "auto"; `eta`: (eta_0, eta_1) of "cg";
-    `epsilon` of the regressor's loss; `warm_up`: whether to begin on a random part of the rows;
-    `start` = (w, b), or a result with as many features or fewer (the first), replaces
-    it. The trace has the gradient (`residual`) and its observed order of convergence.
-    Dual variables of labels are not negative; those of targets have the sign of `intervals`.
+    Returns
+    -------
+    SolverResult, or lists of them (see `kernlab.solvers.problems`). The trace has the gradient
+    (`residual`), its observed order of convergence, the rows by which G changed (`work`) and the
+    products with V. Dual variables of labels are not negative; those of targets are the a_i of
+    `core`.
     """
     rows, call = as_features(F), Call(y, C, start)
     rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
-    tol, max_iter = 1e-6 if tol is None else tol, 200 if max_iter is None else max_iter
-    _check(rows, call.columns[0], intercept, method)
-    weights = row_costs(1.0, rows.shape[0], sample_weight)
-    if method == "auto":
-        method = "direct" if rows.shape[1] <= DIRECT_FEATURES else "cg"
-    families = []
-    for column, begin in zip(call.columns, call.starts, strict=True):
-        began = time.perf_counter()
-        problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
-        course = _Course(problem, method, eta, callback)
-        if begin is not None:
-            course.point = problem.at(_checked_start(begin, rows.shape[1], intercept))
-        elif warm_up:
-            first = min(float(call.costs[0]), course.solved_for)
-            generator = np.random.default_rng(0 if random_state is None else random_state)
-            course.begin_on_samples(first, generator)
-        families.append(_path(course, call.costs, tol, gap_tol, max_iter, began))
-    return call.arranged(families)
-
-
-def _path(course, costs, tol, gap_tol, max_iter, began):
-    """One result for each value of C, each solution found from the one before."""
-    results = []
-    for C in costs:
-        result = course.solve(float(C), tol, gap_tol, max_iter, began)
-        if course.problem.rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
-            course = course.in_double()
-            result = course.solve(float(C), tol, gap_tol, max_iter, began)
-        warn_unless_converged(
-            result,
-            figure=f"a relative duality gap of {result.relative_gap:.2e} and a gradient relative "
-            "to its start of",
-            reached=result.kkt_residual,
-            tol=tol,
-            advice="Raise max_iter, lower C, or scale the features.",
-        )
-        results.append(result)
-        began = time.perf_counter()
-    return results
-
-
-def _check(rows, y, intercept, method):
-    if len(y) != rows.shape[0]:
-        raise ValueError(f"{rows.shape[0]} rows of features, but {len(y)} labels")
+    tol, max_iter = check_limits(
+        1e-6 if tol is None else tol, 200 if max_iter is None else max_iter
+    )
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
     if method not in ("auto", "direct", "cg"):
         raise ValueError(f"method={method!r} is not one of auto, direct, cg")
+    weights = row_costs(1.0, rows.shape[0], sample_weight)
+    families = []
+    for number, column in enumerate(call.columns):
+        began = time.perf_counter()
+        problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
+        iteration = _FeatureIteration(problem, method, eta, number, callback)
+        if call.starts[number] is not None:
+            iteration.point = problem.at(_checked_start(call.starts[number], problem))
+        elif warm_up:
+            generator = np.random.default_rng(0 if random_state is None else random_state)
+            iteration.begin_on_samples(min(call.costs[0], iteration.solved_for), generator)
+        families.append([])
+        for C_ in call.costs:
+            result = iteration.solve(C_, tol, gap_tol, max_iter, began)
+            if iteration.problem.rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
+                iteration = iteration.in_double()
+                result = iteration.solve(C_, tol, gap_tol, max_iter, began)
+            warn_unless_converged(
+                result,
+                figure=f"a relative duality gap of {result.relative_gap:.2e} and a gradient "
+                "relative to its start of",
+                reached=result.kkt_residual,
+                tol=tol,
+                advice="Raise max_iter, lower C, or scale the features.",
+            )
+            families[-1].append(result)
+            began = time.perf_counter()
+    return call.arranged(families)
 
 
-def _checked_start(start, n_features, intercept):
+def _checked_start(start, problem):
+    n_features = len(problem.ridge) - 1
     is_result = isinstance(start, SolverResult)
     w, b = (start.coefficients, start.intercept) if is_result else start
     w = np.asarray(w, dtype=np.float64)
@@ -141,23 +151,98 @@ def _checked_start(start, n_features, intercept):
         w = np.pad(w, (0, n_features - len(w)))
     if w.shape != (n_features,) or not (np.all(np.isfinite(w)) and np.isfinite(b)):
         raise ValueError(f"start must be (w, b): {n_features} finite weights and an intercept")
-    return np.append(w, 0.0 if intercept == "none" else b)
+    return np.append(w, 0.0 if problem.intercept == "none" else b)
 
 
-class _Course:
-    """Newton's iteration, which carries its point and its Hessian from one C to the next."""
+@dataclass(frozen=True)
+class Problem:
+    """The objective over x = (w, b) on some rows, its C left open: a point serves every C."""
 
-    def __init__(self, problem, method, eta, callback=None):
-        self.problem, self.method, self.eta, self.callback = problem, method, eta, callback
-        direct = method == "direct"
-        self.gram = ActiveGram(problem.rows, problem.intervals.costs) if direct else None
-        self.origin = self.point = problem.origin
+    rows: Features
+    intervals: Intervals
+    intercept: str
+
+    @cached_property
+    def ridge(self):
+        """What |x|^2 counts of each entry of x = (w, b)."""
+        ridge = np.ones(self.rows.shape[1] + 1)
+        ridge[-1] = 1.0 if self.intercept == "penalised" else 0.0
+        return ridge
+
+    def at(self, x):
+        scores, value, by_w, by_b = self.rows.evaluate(x[:-1], x[-1], *self.intervals.limits)
+        by_b = 0.0 if self.intercept == "none" else by_b
+        return Point(self, x, scores, value, np.append(by_w, by_b))
+
+    def hessian_product(self, v, C, rows):
+        """V v, over the active rows named."""
+        costs = 2.0 * C * self.intervals.costs
+        by_w, by_b = self.rows.normal_product(v[:-1], v[-1], costs, rows)
+        return self.ridge * v + np.append(by_w, 0.0 if self.intercept == "none" else by_b)
+
+    def part(self, chosen):
+        """The problem on some rows, with costs raised so that the sum keeps its size."""
+        share = len(chosen) / self.rows.shape[0]
+        intervals = self.intervals.take(chosen, 1.0 / share)
+        return Problem(self.rows.take(chosen), intervals, self.intercept)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place x, the scores there, the sum of losses and its gradient."""
+
+    problem: Problem
+    x: np.ndarray
+    scores: np.ndarray
+    value: float
+    slope: np.ndarray
+
+    def objective(self, C):
+        return 0.5 * float(self.problem.ridge @ self.x**2) + C * self.value
+
+    def gradient(self, C):
+        return self.problem.ridge * self.x + C * self.slope
+
+    def slope_along(self, direction, C):
+        return float(self.gradient(C) @ direction)
+
+    @cached_property
+    def active(self):
+        """The rows outside their interval: all that the Hessian is made of."""
+        intervals = self.problem.intervals
+        return (intervals.residuals(self.scores) != 0.0) & (intervals.costs > 0.0)
+
+    def dual(self, C):
+        """Dual variables read off the residuals, which are exact in the limit, and the bound on
+        the optimum that they give."""
+        intervals, intercept = self.problem.intervals, self.problem.intercept
+        a = -2.0 * C * intervals.costs * intervals.residuals(self.scores)
+        a = balanced(a) if intercept == "free" else a
+        live = np.flatnonzero(a)
+        some, costs = a[live], intervals.costs[live]
+        linear = np.where(some > 0, intervals.low[live], intervals.high[live]) @ some
+        pulled = self.problem.rows.rdot(some, live)
+        quadratic = float(pulled @ pulled) + (some.sum() ** 2 if intercept == "penalised" else 0.0)
+        return a, float(linear - 0.5 * quadratic - 0.25 * np.sum(some * some / costs) / C)
+
+
+class _FeatureIteration(Iteration):
+    """Newton's iteration over x = (w, b), with the Gram matrix of the active rows."""
+
+    no_cost = MappingProxyType({"work": 0, "products": 0})
+
+    def __init__(self, problem, method, eta, number=0, callback=None):
+        super().__init__(problem.intervals, number, callback)
+        rows, costs = problem.rows, problem.intervals.costs
+        self.problem, self.method, self.eta = problem, method, eta
+        if method == "auto":
+            method = "direct" if rows.shape[1] <= DIRECT_FEATURES else "cg"
+        self.gram = ActiveGram(rows, costs) if method == "direct" else None
+        self.origin = self.point = problem.at(np.zeros(rows.shape[1] + 1))
         if not (np.isfinite(self.origin.value) and np.all(np.isfinite(self.origin.slope))):
             raise ValueError("the features hold values that are not finite")
-        costs = problem.intervals.costs
-        lengths = float(costs @ problem.rows.squared_norms)
+        lengths = float(costs @ rows.squared_norms)
         self.solved_for = EASY_C * float(costs.sum()) / lengths if lengths > 0 else np.inf
-        self.trace, self.notes, self.steps_left, self.began = [], [], 0, time.perf_counter()
 
     def begin_on_samples(self, C, generator):
         """Move to the solution on a random part of the rows, itself begun on a part of these."""
@@ -166,38 +251,40 @@ class _Course:
         if size < max(2 * k, 1000):
             return
         chosen = np.sort(generator.choice(n, size, replace=False))
-        part = _Course(self.problem.part(chosen), self.method, self.eta)
+        part = _FeatureIteration(self.problem.part(chosen), self.method, self.eta)
         part.begin_on_samples(C, generator)
         part.steps_left = SAMPLE_STEPS
-        part._iterate(C, *LOOSE)
+        together([part.iterate(C, *LOOSE)])
         steps = SAMPLE_STEPS - part.steps_left
         self.notes = [*part.notes, f"began with {steps} steps on {len(chosen):,} rows"]
         self.point = self.problem.at(part.point.x)
 
     def in_double(self):
-        """The same problem on rows of higher precision, from the same place."""
-        rows = self.problem.rows.in_double
-        problem = Problem(rows, self.problem.intervals, self.problem.intercept)
-        course = _Course(problem, self.method, self.eta, self.callback)
-        course.point, course.solved_for = problem.at(self.point.x), self.solved_for
-        course.gram = self.gram  # rows of another precision hardly change it
-        course.notes = [*self.notes, "went on in double precision"]
-        return course
+        """The same iteration on rows of higher precision, from the same place."""
+        problem = replace(self.problem, rows=self.problem.rows.in_double)
+        other = _FeatureIteration(problem, self.method, self.eta, self.number, self.callback)
+        other.point, other.solved_for = problem.at(self.point.x), self.solved_for
+        other.gram = self.gram  # rows of another precision hardly change it
+        other.notes = [*self.notes, "went on in double precision"]
+        return other
 
     def solve(self, C, tol, gap_tol, max_iter, began):
         """The result for one C, from where the iteration stands."""
         self.trace, self.began, self.steps_left = [], began, max_iter
-        for rung in self._rungs(C):
-            self._iterate(rung, *LOOSE)
-        converged = self._iterate(C, tol, gap_tol)
+        # Far above what has been solved many rows enter and leave in turns; nearby, few do.
+        while GROWTH * self.solved_for < C:
+            self.solved_for *= GROWTH
+            together([self.iterate(self.solved_for, *LOOSE)])
+        self.solved_for = C
+        (converged,) = together([self.iterate(C, tol, gap_tol)])
         point, (dual, bound) = self.point, self.point.dual(C)
         return SolverResult(
             coefficients=point.x[:-1].copy(),
             intercept=float(point.x[-1]),
             objective=point.objective(C),
             dual_objective=bound,
-            dual_variables=np.abs(dual) if self.problem.intervals.of_labels else dual,
-            kkt_residual=self._residual(C),
+            dual_variables=np.abs(dual) if self.intervals.of_labels else dual,
+            kkt_residual=self._relative_gradient(C),
             n_iter=max_iter - self.steps_left,
             converged=converged,
             solver="newton",
@@ -206,80 +293,128 @@ class _Course:
             message="; ".join(self.notes),
         )
 
-    def _rungs(self, C):
-        """Values of C on the way from where the iteration stands, each ten times the one before.
+    # ------------------------------------------------------------------------------ the steps
+    def _relative_gradient(self, C):
+        at_zero = max(float(la.norm(self.origin.gradient(C))), np.finfo(float).tiny)
+        return float(la.norm(self.point.gradient(C))) / at_zero
 
-        Far above what has been solved, many rows enter and leave in turns; nearby, few do.
-        """
-        rungs = []
-        while RUNG * self.solved_for < C:
-            self.solved_for *= RUNG
-            rungs.append(self.solved_for)
-        self.solved_for = C
-        return rungs
+    violation = at_once(_relative_gradient)
 
-    def _iterate(self, C, tol, gap_tol):
-        """Newton steps for one C; whether they reached the tolerances."""
-        step, work, products = 0.0, 0, 0
+    def _gap_is_below(self, C, gap_tol):
+        """Relative to the objective; where that vanishes, to rounding of the objective at zero."""
+        objective = self.point.objective(C)
+        rounding = np.finfo(float).eps * self.origin.objective(C)
+        return bool(objective - self.point.dual(C)[1] <= gap_tol * objective + rounding)
+
+    is_proven = at_once(_gap_is_below)
+
+    @at_once
+    def direction(self, C, residual):
+        """Step 3; another Gram matrix where rounding has made this one no help."""
+        mu, gradient, changed = min(self.eta[0], self.eta[1] * residual), self.point.gradient(C), 0
         while True:
-            residual = self._residual(C)
-            self._record(C, residual, step, work, products)
-            if residual <= tol and self._gap_is_below(gap_tol, C):
-                return True
-            if self.steps_left == 0:
-                return False
-            gradient = self.point.gradient(C)
-            direction, work, products = self._direction(gradient, C, residual)
-            moved, step = line_search(self.point, direction, gradient, C)
-            if moved is None:
-                self.notes.append("stopped where rounding leaves no decrease")
-                return self._gap_is_below(gap_tol, C)
-            self.point = moved
-            self.steps_left -= 1
-
-    def _direction(self, gradient, C, residual):
-        """Where to go, the rows by which the factored matrix changed, and the products it took."""
-        mu = min(self.eta[0], self.eta[1] * residual)
-        if self.gram is None:
-            direction, products = newton_direction(self.point, gradient, C, mu)
-            return direction, 0, products
-        changed = 0
-        while True:
-            changed += self.gram.update(self.point.active)
-            finer = self.gram.finer()
+            changed += 0 if self.gram is None else self.gram.update(self.point.active)
+            finer = None if self.gram is None else self.gram.finer()
             try:
                 direction, products = newton_direction(self.point, gradient, C, mu, self.gram)
-                if products < self.gram.patience or finer is None:
-                    return direction, changed, products
+                if finer is None or products < MOST_PRODUCTS:
+                    return direction, {"work": changed, "products": products}
             except la.LinAlgError:  # rounding has cost it its definiteness
                 pass
             self.gram = finer
 
-    def _residual(self, C):
-        """The gradient relative to the gradient at zero."""
-        at_zero = max(float(la.norm(self.origin.gradient(C))), np.finfo(float).tiny)
-        return float(la.norm(self.point.gradient(C))) / at_zero
+    @at_once
+    def moved(self, direction, step):
+        return self.problem.at(self.point.x + step * direction)
 
-    def _gap_is_below(self, gap_tol, C):
-        """Relative to the objective; where that vanishes, to rounding of the objective at zero."""
-        objective = self.point.objective(C)
-        rounding = np.finfo(float).eps * self.origin.objective(C)
-        return objective - self.point.dual(C)[1] <= gap_tol * objective + rounding
+    def suffices(self, unit, direction, descent, C):
+        return abs(unit.slope_along(direction, C)) <= FLAT * abs(descent)
 
-    def _record(self, C, residual, step, work, products):
-        course = [row["residual"] for row in self.trace if row["C"] == C]
-        row = {
-            "iteration": len(self.trace),
-            "objective": self.point.objective(C),
-            "residual": residual,
-            "seconds": time.perf_counter() - self.began,
-            "C": C,
-            "active": int(np.count_nonzero(self.point.active)),
-            "step": step,
-            "work": work,
-            "products": products,
-            "order": observed_order([*course, residual]),
-        }
-        self.trace.append(row)
-        if self.callback is not None:
-            self.callback(row)
+    def along(self, direction, unit):
+        weighted = self.problem.ridge * direction
+        changes = unit.scores - self.point.scores
+        return changes, float(weighted @ self.point.x), float(weighted @ direction)
+
+    @at_once
+    def stuck(self, C, gap_tol):
+        self.notes.append("stopped where rounding leaves no decrease")
+        return self._gap_is_below(C, gap_tol)
+
+
+def newton_direction(point, gradient, C, mu, gram=None):
+    """d with |V d + gradient| <= mu |gradient|, by conjugate gradients; and the products it took.
+
+    They are preconditioned with the factor of `gram` (`ActiveGram`); None goes without.
+    """
+    precondition = np.copy if gram is None else gram.solver(point.problem, C)
+    left, chosen = -gradient, np.flatnonzero(point.active)
+    towards = precondition(left)
+    d, goal = np.zeros_like(gradient), mu * float(la.norm(gradient))
+    decrease, products = float(left @ towards), 0
+    most = 10 * len(d) if gram is None else MOST_PRODUCTS
+    while products < most and decrease > 0.0:
+        image = point.problem.hessian_product(towards, C, chosen)
+        products += 1
+        curvature = float(towards @ image)
+        if curvature <= 0.0:
+            break
+        length = decrease / curvature
+        d += length * towards
+        left -= length * image
+        if float(la.norm(left)) <= goal:
+            break
+        steepest = precondition(left)
+        decrease, before = float(left @ steepest), decrease
+        towards = steepest + (decrease / before) * towards
+    return d, products
+
+
+class ActiveGram:
+    """G, the sum of c_i [F_i; 1] [F_i; 1]^T over the active rows."""
+
+    def __init__(self, rows, costs, dtype=None):
+        self.rows, self.costs = rows, costs
+        self.active = np.zeros(rows.shape[0], dtype=bool)
+        self.matrix = np.zeros((rows.shape[1] + 1, rows.shape[1] + 1))
+        much = rows.precision == SINGLE or rows.shape[0] * rows.shape[1] >= MANY_VALUES
+        fits = rows.squared_norms.max(initial=0.0) < LARGEST
+        self.dtype = dtype or (SINGLE if much and fits else DOUBLE)
+
+    def update(self, active):
+        """Make G that of the rows `active`; returns the number of rows it took."""
+        came, went = np.flatnonzero(active & ~self.active), np.flatnonzero(self.active & ~active)
+        if len(came) + len(went) > np.count_nonzero(active):
+            came, went = np.flatnonzero(active), np.empty(0, dtype=int)
+            self.matrix[...] = 0.0
+        for rows, sign in ((came, 1.0), (went, -1.0)):
+            if len(rows):
+                self.rows.add_gram(self.matrix, rows, self.costs, self.dtype, sign)
+        self.active = active
+        return len(came) + len(went)
+
+    def finer(self):
+        """What to take instead where this is no help; None if there is nothing better."""
+        return ActiveGram(self.rows, self.costs, DOUBLE) if self.dtype == SINGLE else None
+
+    def solver(self, problem, C):
+        """Solves with I + 2 C G; an intercept that is left out of V stays where it is."""
+        size = len(problem.ridge) - (problem.intercept == "none")
+        hessian = 2.0 * C * self.matrix[:size, :size]
+        hessian[np.diag_indices(size)] += problem.ridge[:size]
+        if hessian[-1, -1] == 0.0:  # a free intercept that no row pulls at
+            hessian[-1, -1] = 1.0
+        with blas_threads_for(size):
+            try:
+                factor = la.cho_factor(hessian, lower=True, check_finite=False)
+            except la.LinAlgError:
+                if self.dtype == SINGLE:
+                    raise
+                hessian[np.diag_indices(size)] += np.finfo(float).eps * np.trace(hessian)
+                factor = la.cho_factor(hessian, lower=True, check_finite=False)
+
+        def solve(right):
+            solution = np.zeros_like(right)
+            solution[:size] = la.cho_solve(factor, right[:size], check_finite=False)
+            return solution
+
+        return solve

@@ -1,16 +1,13 @@
-"""Newton's method with conjugate gradients on a kernel matrix, all classes at once, no factor.
+"""Newton's method on a kernel matrix, all classes at once, with products of it alone.
 
-    minimise over b, and w in the kernel's space
-        f = 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i max(0, 1 - y_i s_i)^2,     s_i = <w, phi(x_i)> + b
+u is a combination sum_i beta_i phi(x_i), so that s = K beta + b. At the optimum beta can be read
+off the scores,
 
-w is a combination sum_i beta_i phi(x_i), so that s = K beta + b and products with K are all that
-is needed. At the optimum beta can be read off the scores,
+    beta_i = 2 C c_i times the way that s_i has to go to its interval                           (1)
 
-    beta_i = 2 C_i y_i max(0, 1 - y_i s_i),                                                     (1)
+and the generalised Hessian over the active rows I, in coefficients, is
 
-and the generalised Hessian over the active rows I (those with y_i s_i < 1), in coefficients, is
-
-    H = I + D K,     D = diag(2 C_i on I, 0 elsewhere).
+    H = I + D K,     D = diag(2 C c_i on I, 0 elsewhere).
 
 It is self-adjoint in the inner product u . K v of the kernel's space, in which conjugate gradients
 therefore run: each step decreases the quadratic model, from any start, for one product with K. The
@@ -24,27 +21,22 @@ that. After (1) the dual variables y_i beta_i are feasible, and exactly zero off
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.solvers.certificates import INTERCEPTS, certify_dual, feasible_dual
-from kernlab.solvers.losses import row_costs, signs
-from kernlab.solvers.newton.coefficients import (
-    Model,
-    Patience,
-    Point,
-    Problem,
-    conjugate_gradients,
-    largest,
-    line_search,
-    settle,
-)
-from kernlab.solvers.problems import Call
+from kernlab.runtime import REORDERED_SUMS, njit
+from kernlab.solvers.certificates import INTERCEPTS, balanced, certify_dual
+from kernlab.solvers.losses import row_costs
+from kernlab.solvers.newton.core import Iteration, at_once, intervals_for, together
+from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 FORCING = 0.03  # the share of its violation that a Newton step may leave at the most
+ROUNDING = 1e-10  # of a product's length, relative to the longest: it may look negative
+WITHOUT_PROGRESS = 3  # steps in a row, after which there will be none
+SUFFICIENT_DECREASE = 1e-4  # of what the slope promises, for the unit step to do
 IMPRECISE = "No better solution is possible in this precision."
 INDEFINITE = (
     "The operator has negative eigenvalues, so the problem is not convex: raise the shift on its "
@@ -68,43 +60,297 @@ def solve_newton_cg(
     random_state=None,
     max_memory=None,
 ):
-    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i max(0, 1 - y_i s_i)^2 with products K v alone.
+    """Minimise 1/2 |u|^2 [+ 1/2 b^2] + sum_i C_i max(0, 1 - y_i s_i)^2 with products K v alone.
 
-    operator: K, positive semidefinite, as a LinearOperator or matrix; y: labels -1 and 1, one
-    column or several, which then share every product; C: a number or an array, along which each
-    solution is found from the one before. `tol` (1e-5) bounds the KKT residual, in units of the
-    margin, over all rows, `max_iter` (100) the steps for one C and `max_products` the products.
-    `start` = (beta, b), or a result.
+    Parameters
+    ----------
+    operator : K, positive semidefinite, as a LinearOperator or matrix.
+    y : labels -1 and 1, one column or several, which then share every product.
+    C : a number, or an array, along which each solution is found from the one before.
+    intercept : "free", "penalised" or "none".
+    tol : float, default 1e-5
+        Bound on the KKT residual, in units of the margin, over all rows.
+    max_iter : int, default 100
+        Steps for one C.
+    max_products : int, default 5000
+        Products for one C.
+    sample_weight : array of n, default None
+    start : (beta, b), or a result.
+    callback : function of each row of the trace, as it is written.
+    random_state, max_memory : taken as by all solvers, and not needed.
 
-    The coefficients returned are beta, the dual variables times the labels.
+    Returns
+    -------
+    SolverResult, or lists of them (see `kernlab.solvers.problems`). The coefficients are beta, the
+    dual variables times the labels.
     """
     began = time.perf_counter()
     if loss != "squared_hinge":
         raise ValueError(f"loss={loss!r}: newton-cg needs a smooth loss, 'squared_hinge'")
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
-    operator = aslinearoperator(operator)
-    tol, max_iter = 1e-5 if tol is None else tol, 100 if max_iter is None else max_iter
-    call = Call(y, C, start)
-    n_rows, path = operator.shape[0], [float(value) for value in call.costs]
-    labels = [signs(column, n_rows) for column in call.columns]
-    weights = row_costs(1.0, n_rows, sample_weight)
-    settings = _Settings(tol, max_iter, max_products, callback, began)
-    starts = [_checked_start(begin, n_rows) for begin in call.starts]
-    machines = [
-        _machine(Problem(number, column, weights, intercept), path, begin, settings)
-        for number, (column, begin) in enumerate(zip(labels, starts, strict=True))
-    ]
-    solved = _multiply_for_all(operator, machines)
-    share = (time.perf_counter() - began) / (len(solved) * len(path))
-    solved = [[replace(result, seconds=share) for result in results] for results in solved]
-    _warn([result for results in solved for result in results], tol)
-    return call.arranged(solved)
+    operator, call = aslinearoperator(operator), Call(y, C, start)
+    tol, max_iter = check_limits(
+        1e-5 if tol is None else tol, 100 if max_iter is None else max_iter
+    )
+    weights = row_costs(1.0, operator.shape[0], sample_weight)
+    iterations = []
+    for number, column in enumerate(call.columns):
+        intervals = intervals_for(loss, column, weights)
+        iterations.append(_KernelIteration(intervals, intercept, number, callback))
+    families = together(
+        [
+            iteration.path(call.costs, begin, tol, max_iter, max_products)
+            for iteration, begin in zip(iterations, call.starts, strict=True)
+        ],
+        lambda columns: np.asarray(operator.matmat(columns), dtype=np.float64),
+    )
+    seconds = (time.perf_counter() - began) / (len(families) * len(call.costs))
+    families = [[replace(result, seconds=seconds) for result in family] for family in families]
+    worst = max(
+        (result for family in families for result in family),
+        key=lambda result: (not result.converged, result.kkt_residual),
+    )
+    warn_unless_converged(
+        worst,
+        figure="a KKT residual of",
+        reached=worst.kkt_residual,
+        tol=tol,
+        advice=worst.message or "Raise max_iter or max_products, or lower C.",
+    )
+    return call.arranged(families)
+
+
+class Point:
+    """Coefficients beta, K beta, the intercept b, and how far each score is from its interval."""
+
+    def __init__(self, iteration, beta, images, b):
+        self.iteration, self.beta, self.images, self.b = iteration, beta, images, b
+        self.scores = images + b
+        self.residuals = iteration.intervals.residuals(self.scores)
+
+    @property
+    def active(self):
+        return (self.residuals != 0.0) & (self.iteration.intervals.costs > 0.0)
+
+    def objective(self, C):
+        losses = inner(self.iteration.intervals.costs * self.residuals, self.residuals)
+        penalty = self.iteration.ridge * self.b**2 if self.b else 0.0
+        return 0.5 * inner(self.beta, self.images) + 0.5 * penalty + C * losses
+
+    def from_scores(self, C):
+        """The coefficients that belong to the scores, by (1)."""
+        return -2.0 * C * self.iteration.intervals.costs * self.residuals
+
+    def slope_along(self, direction, C):
+        """The derivative of the objective along a direction."""
+        _, d_images, db = direction
+        pulls = self.from_scores(C)
+        slope = inner(self.beta - pulls, d_images) - db * float(pulls.sum())
+        return slope + self.iteration.ridge * self.b * db if db else slope
+
+
+class Model:
+    """The quadratic model at a point: the loss of its active rows, whatever becomes of the rest."""
+
+    def __init__(self, point, C):
+        self.point = point
+        self.scale = np.where(point.active, 2.0 * C * point.iteration.intervals.costs, 0.0)
+        self._total = float(self.scale.sum()) + point.iteration.ridge
+        wanted = point.b - point.residuals  # of the scores without intercept, on active rows
+        mean = self.mean(wanted)
+        self.b = mean if self._total > 0.0 else point.b
+        self.residual = self.scale * (wanted - mean) - point.beta
+
+    def mean(self, v):
+        """What an intercept takes out of v: its weighted mean, shrunk where b is penalised."""
+        return inner(self.scale, v) / self._total if self._total > 0.0 else 0.0
+
+    def intercept_change(self, d_images):
+        """How the best intercept for images changed so differs from the point's."""
+        return self.b - self.mean(d_images) - self.point.b
+
+    def curvature(self, v, image):
+        """v . K H v for an image K v, and the mean of the image."""
+        by_itself, sums, squares = _curvature(v, image, self.scale)
+        mean = sums / self._total if self._total > 0.0 else 0.0
+        return by_itself + squares - sums * mean, mean
+
+
+class _KernelIteration(Iteration):
+    """Newton's iteration over beta, in the inner product of the kernel."""
+
+    rounding = 1e-11
+
+    def __init__(self, intervals, intercept, number, callback):
+        super().__init__(intervals, number, callback)
+        self.intercept = intercept
+        # What stands before 1/2 b^2: without an intercept that is as if nothing but 0 were allowed.
+        self.ridge = {"free": 0.0, "penalised": 1.0, "none": np.inf}[intercept]
+        self._longest_stretch = 0.0  # of a vector by K, squared
+
+    def path(self, costs, start, tol, max_iter, max_products):
+        """The results along C (a generator, as all that multiplies)."""
+        zeros = np.zeros(len(self.intervals.costs))
+        self.point, self.tol, results = Point(self, zeros, zeros.copy(), 0.0), tol, []
+        self.products_left = max_products
+        if start is not None:
+            beta, b = _checked_start(start, len(zeros))
+            images = yield from self.multiply(beta)
+            self.point = Point(self, beta, images, 0.0 if self.intercept == "none" else b)
+        for C in costs:
+            self.trace, self.steps_left, self.products_left = [], max_iter, max_products
+            self._counted = max_products
+            self.message, self._is_last = "", False
+            self._least, self._nearest, self._without_progress = np.inf, np.inf, 0
+            converged = yield from self.iterate(C, tol, tol)
+            if not converged:
+                self.point = yield from self._feasible(C)
+            results.append((yield from self._result(C)))
+        return results
+
+    def multiply(self, v):
+        """K v"""
+        self.products_left -= 1
+        image = yield v
+        length = inner(v, v)
+        if length > 0.0:
+            self._longest_stretch = max(self._longest_stretch, inner(image, image) / length)
+        return image
+
+    def _is_negative(self, product, v):
+        """Whether v . K v = `product` is below zero by more than the rounding of K v explains."""
+        return product < -ROUNDING * np.sqrt(self._longest_stretch) * inner(v, v)
+
+    def read_off(self, C):
+        """The point whose coefficients belong to the scores of this one, by (1)."""
+        beta = self.point.from_scores(C)
+        return Point(self, beta, (yield from self.multiply(beta)), self.point.b)
+
+    # ------------------------------------------------------------------------------ the steps
+    def violation(self, C):
+        self.model = Model(self.point, C)
+        self._image = yield from self.multiply(self.model.residual)
+        return largest(self._image) + abs(self.model.b - self.point.b)
+
+    def is_proven(self, C, tol):
+        """Images were carried along; those of the coefficients read off them are multiplied."""
+        self.point = Point(self, self.point.beta, self.point.images, self.model.b)
+        self.point = yield from self.read_off(C)
+        return self._certificate(self.point, C).kkt_residual <= tol
+
+    def direction(self, C, violation):
+        """Conjugate gradients in the kernel's inner product, for changes of beta and of K beta."""
+        if self._has_stalled(violation) or violation <= self.tol:
+            return None, self.no_cost
+        goal = max(FORCING * min(1.0, violation) * violation, 0.3 * self.tol)
+        model, residual, image = self.model, self.model.residual.copy(), self._image
+        d_beta, d_images = np.zeros_like(residual), np.zeros_like(residual)
+        towards, its_image = residual.copy(), image.copy()
+        squared = inner(residual, image)
+        while self.products_left > 0:
+            if self._is_negative(squared, residual):
+                self.message = INDEFINITE
+                return None, self.no_cost
+            curvature, mean = model.curvature(towards, its_image)
+            if squared <= 0.0 or curvature <= 0.0:
+                break
+            length = squared / curvature
+            _advance(length, towards, its_image, model.scale, mean, d_beta, d_images, residual)
+            image = yield from self.multiply(residual)
+            if largest(image) <= goal:
+                break
+            squared, last = inner(residual, image), squared
+            _turn(squared / last, residual, image, towards, its_image)
+        done, self._counted = self._counted - self.products_left, self.products_left
+        return (d_beta, d_images, model.intercept_change(d_images)), {"products": done}
+
+    @at_once
+    def moved(self, direction, step):
+        beta, images, b = direction
+        point = self.point
+        return Point(
+            self, point.beta + step * beta, point.images + step * images, point.b + step * b
+        )
+
+    def suffices(self, unit, direction, descent, C):
+        before = self.point.objective(C)
+        return unit.objective(C) <= before * (1.0 + self.rounding) + SUFFICIENT_DECREASE * descent
+
+    def along(self, direction, unit):
+        d_beta, d_images, db = direction
+        penalty = self.ridge * db if db else 0.0
+        linear = inner(self.point.beta, d_images) + penalty * self.point.b
+        return d_images + db, linear, inner(d_beta, d_images) + penalty * db
+
+    def stuck(self, C, tol):
+        """What K does not see of the coefficients is only rounding in its inner product, and may
+        hide the rest: coefficients that are read off the scores have none of it."""
+        if self.products_left <= 0 or self.message:
+            return False
+        if self._is_last:
+            self.message = IMPRECISE
+            return False
+        self._is_last, self._without_progress = True, 0
+        self._least = self._nearest = np.inf
+        return (yield from self.read_off(C))
+
+    def _has_stalled(self, violation):
+        """Whether steps neither decrease the objective nor come nearer to its conditions."""
+        objective = self.trace[-1]["objective"]
+        better = objective < self._least * (1.0 - 1e-13)
+        nearer = violation < 0.5 * self._nearest
+        self._without_progress = 0 if better or nearer else self._without_progress + 1
+        self._least, self._nearest = min(self._least, objective), min(self._nearest, violation)
+        return self._without_progress >= WITHOUT_PROGRESS
+
+    # ------------------------------------------------------------------------------ the end
+    def _feasible(self, C):
+        """The better of two feasible points near one where the iteration had to end."""
+        point, labels = self.point, np.where(self.intervals.low > 0.0, 1.0, -1.0)
+        kept = np.where((point.beta * labels > 0.0) & (self.intervals.costs > 0.0), point.beta, 0.0)
+        clipped = Point(self, kept, (yield from self.multiply(kept)), point.b)
+        read = yield from self.read_off(C)
+        return read if read.objective(C) <= clipped.objective(C) * (1.0 + 1e-9) else clipped
+
+    def _certificate(self, point, C, images=None):
+        """What the dual variables are worth, balanced where the intercept is free, if `images` are
+        theirs. With the point's own the KKT residual is that of the point."""
+        labels = np.where(self.intervals.low > 0.0, 1.0, -1.0)
+        return certify_dual(
+            lambda feasible: point.images if images is None else images,
+            labels,
+            point.beta * labels,
+            C=C,
+            loss="squared_hinge",
+            intercept=self.intercept,
+            b=None if self.intercept == "penalised" else point.b,
+            sample_weight=self.intervals.costs,
+        )
+
+    def _result(self, C):
+        point, certificate = self.point, self._certificate(self.point, C)
+        primal, bound = certificate.primal, certificate.dual
+        if self.intercept == "free":
+            # Only balanced dual variables bound the optimum, and K times these is not the images.
+            images = yield from self.multiply(balanced(point.beta))
+            primal, bound = point.objective(C), self._certificate(point, C, images).dual
+        return SolverResult(
+            coefficients=point.beta,
+            intercept=certificate.intercept,
+            objective=primal,
+            dual_objective=bound,
+            kkt_residual=certificate.kkt_residual,
+            dual_variables=np.abs(point.beta),
+            n_iter=self.trace[-1]["iteration"],
+            converged=certificate.kkt_residual <= self.tol,
+            solver="newton-cg",
+            trace=tuple(self.trace),
+            message=self.message,
+        )
 
 
 def _checked_start(start, n_rows):
-    if start is None:
-        return None
     is_result = isinstance(start, SolverResult)
     beta, b = (start.coefficients, start.intercept) if is_result else start
     beta = np.array(beta, dtype=np.float64)
@@ -113,166 +359,48 @@ def _checked_start(start, n_rows):
     return beta, float(b)
 
 
-def _multiply_for_all(operator, machines):
-    """Run all machines, each a generator that yields v and is sent K v, with one product for all.
-
-    Every machine is written as if it were alone. A product with several columns costs little more
-    than one with a single column, since K is read once.
-    """
-    results = [None] * len(machines)
-    waiting = {number: next(machine) for number, machine in enumerate(machines)}
-    while waiting:
-        images = np.asarray(operator.matmat(np.stack(list(waiting.values()), axis=1)), np.float64)
-        for image, number in zip(images.T, list(waiting), strict=True):
-            try:
-                waiting[number] = machines[number].send(np.ascontiguousarray(image))
-            except StopIteration as finished:
-                results[number] = finished.value
-                del waiting[number]
-    return results
+# --------------------------------------------------- passes over vectors, each one pass only
+# Products of two vectors as BLAS does them wait for threads longer than they compute.
+@njit(fastmath=REORDERED_SUMS)
+def inner(u, v):
+    """u . v"""
+    total = 0.0
+    for i in range(len(u)):
+        total += u[i] * v[i]
+    return total
 
 
-def _warn(results, tol):
-    worst = max(results, key=lambda result: (not result.converged, result.kkt_residual))
-    warn_unless_converged(
-        worst,
-        figure="a KKT residual of",
-        reached=worst.kkt_residual,
-        tol=tol,
-        advice=worst.message or "Raise max_iter or max_products, or lower C.",
-    )
+@njit(fastmath=REORDERED_SUMS)
+def largest(v):
+    """The largest absolute value in v."""
+    most = 0.0
+    for i in range(len(v)):
+        most = max(most, abs(v[i]))
+    return most
 
 
-# ------------------------------------------------------------------- one problem of them
-@dataclass(frozen=True)
-class _Settings:
-    tol: float
-    max_iter: int
-    max_products: int
-    callback: object
-    began: float
+@njit(fastmath=REORDERED_SUMS)
+def _curvature(v, image, scale):
+    by_itself, sums, squares = 0.0, 0.0, 0.0
+    for i in range(len(v)):
+        by_itself += v[i] * image[i]
+        sums += scale[i] * image[i]
+        squares += scale[i] * image[i] * image[i]
+    return by_itself, sums, squares
 
 
-def _machine(problem, path, start, settings):
-    """The results for one column of labels, for each C of the path (a generator)."""
-    zeros = np.zeros(len(problem.labels))
-    point = Point(problem, zeros, zeros.copy(), 0.0)
-    if start is not None:
-        beta, b = start
-        scores = yield from problem.multiply(beta)
-        point = Point(problem, beta, scores, 0.0 if problem.intercept == "none" else b)
-    results = []
-    for C in path:
-        point, result = yield from _minimise(problem, point, C, settings)
-        results.append(result)
-    return results
+@njit(fastmath=REORDERED_SUMS)
+def _advance(length, towards, image, scale, mean, d_beta, d_scores, residual):
+    """A step along a direction; the residual loses `length` times H applied to it."""
+    for i in range(len(towards)):
+        d_beta[i] += length * towards[i]
+        d_scores[i] += length * image[i]
+        residual[i] -= length * (towards[i] + scale[i] * (image[i] - mean))
 
 
-def _minimise(problem, point, C, settings):
-    """Newton's iteration from a point: the point reached and its result (a generator)."""
-    trace, step, message, patience = [], 0.0, "", Patience()
-    allowed = problem.products + settings.max_products
-    for iteration in range(settings.max_iter + 1):
-        model = Model(point, C)
-        b = model.intercept(point.scores, point.b)
-        residual = model.scaled(model.labels - point.scores) - point.beta
-        image = yield from problem.multiply(residual)
-        violation = largest(image) + abs(b - point.b)
-        trace.append(_row(problem, point, C, iteration, violation, step, settings))
-        if violation <= settings.tol:
-            # Scores were carried along; those of the settled coefficients are computed afresh.
-            point = yield from settle(problem, Point(problem, point.beta, point.scores, b), C)
-            if _certify(point, C, point.scores).kkt_residual <= settings.tol:
-                return point, (yield from _result(point, C, trace, "", settings))
-        if iteration == settings.max_iter or problem.products >= allowed:
-            break
-        moved = None
-        if not patience.ends(trace[-1]) and violation > settings.tol:
-            goal = max(FORCING * min(1.0, violation) * violation, 0.3 * settings.tol)
-            change = yield from conjugate_gradients(problem, model, residual, image, goal, allowed)
-            if change is None:
-                message = INDEFINITE
-                break
-            db = model.intercept(point.scores + change[1], point.b) - point.b
-            moved, step = line_search(point, (*change, db), C)
-        if moved is None and patience.is_last:
-            message = IMPRECISE
-            break
-        if moved is None:
-            # What K does not see of the coefficients is only rounding in its inner product, and
-            # may hide the rest: coefficients that are read off the scores have none of it.
-            moved, step = (yield from settle(problem, point, C)), 0.0
-            patience = Patience(is_last=True)
-        point = moved
-    point = yield from _feasible(problem, point, C)
-    return point, (yield from _result(point, C, trace, message, settings))
-
-
-def _row(problem, point, C, iteration, violation, step, settings):
-    """A row of the trace, which the callback sees as well."""
-    row = {
-        "iteration": iteration,
-        "objective": point.objective(C),
-        "residual": violation,
-        "seconds": time.perf_counter() - settings.began,
-        "C": C,
-        "problem": problem.number,
-        "active": int(np.count_nonzero(point.slack * problem.weights)),
-        "step": step,
-        "products": problem.products,
-    }
-    if settings.callback is not None:
-        settings.callback(row)
-    return row
-
-
-def _feasible(problem, point, C):
-    """The better of two feasible points near one where the iteration had to end (a generator)."""
-    counts = (point.beta * problem.labels > 0.0) & (problem.weights > 0.0)
-    kept = np.where(counts, point.beta, 0.0)
-    clipped = Point(problem, kept, (yield from problem.multiply(kept)), point.b)
-    settled = yield from settle(problem, point, C)
-    is_better = settled.objective(C) <= clipped.objective(C) * (1.0 + 1e-9)
-    return settled if is_better else clipped
-
-
-def _certify(point, C, scores):
-    """What the point's dual variables are worth, balanced where the intercept is free, if `scores`
-    are theirs. At the point's own scores the KKT residual is that of the point."""
-    problem = point.problem
-    return certify_dual(
-        lambda feasible: scores,
-        problem.labels,
-        point.beta * problem.labels,
-        C=C,
-        loss="squared_hinge",
-        intercept=problem.intercept,
-        b=None if problem.intercept == "penalised" else point.b,
-        sample_weight=problem.weights,
-    )
-
-
-def _result(point, C, trace, message, settings):
-    """The result at a point whose coefficients are inside their box (a generator)."""
-    problem = point.problem
-    dual = point.beta * problem.labels
-    certificate = _certify(point, C, point.scores)
-    primal, bound = certificate.primal, certificate.dual
-    if problem.intercept == "free":
-        # Only balanced dual variables bound the optimum, and K times these is not the scores.
-        balanced, _ = feasible_dual(dual, problem.labels, np.inf, "free")
-        scores = yield from problem.multiply(balanced * problem.labels)
-        primal, bound = point.objective(C), _certify(point, C, scores).dual
-    return SolverResult(
-        coefficients=point.beta,
-        intercept=certificate.intercept,
-        objective=primal,
-        dual_objective=bound,
-        kkt_residual=certificate.kkt_residual,
-        dual_variables=dual,
-        n_iter=trace[-1]["iteration"],
-        converged=certificate.kkt_residual <= settings.tol,
-        solver="newton-cg",
-        trace=tuple(trace),
-        message=message,
-    )
+@njit(fastmath=REORDERED_SUMS)
+def _turn(share, residual, image, towards, its_image):
+    """The next direction: the residual and a share of the direction before; its image likewise."""
+    for i in range(len(residual)):
+        towards[i] = residual[i] + share * towards[i]
+        its_image[i] = image[i] + share * its_image[i]
