@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
+from kernlab.parameters import positive, width
 from kernlab.runtime import row_blocks
 
 ROWS_PER_BLOCK = 4096
@@ -78,19 +79,3 @@ def _median_distance(X, max_rows=1000):
         X -= np.median(X, axis=0)  # far from the origin distances drown in rounding
     distances = euclidean_distances(X)[np.triu_indices(len(rows), k=1)]
     return float(np.median(distances)) if distances.size else 0.0
-
-
-def width(value, name):
-    """A positive number whose square is one in double precision as well."""
-    if not 1e-150 <= positive(value, name) <= 1e150:
-        raise ValueError(
-            f"{name}={value!r} is no width that can be computed with: its square is zero or "
-            f"infinite in double precision. Take {name} between 1e-150 and 1e150, or scale the rows"
-        )
-    return float(value)
-
-
-def positive(value, name):
-    if not (np.isscalar(value) and np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, not {value!r}")
-    return float(value)

@@ -10,9 +10,10 @@ import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, wraps
 from pathlib import Path
+from time import perf_counter
 
 import numba
 import psutil
@@ -65,15 +66,15 @@ class _BlasLimits:
         mine = [threads]  # a list, so as to be told from the equal limit of another context
         with self._lock:
             self._asked.append(mine)
-            self._settle()
+            self._apply()
         try:
             yield
         finally:
             with self._lock:
                 self._asked = [limit for limit in self._asked if limit is not mine]
-                self._settle()
+                self._apply()
 
-    def _settle(self):
+    def _apply(self):
         if self._asked:
             limited = _controller().limit(limits=self._asked[-1][0], user_api="blas")
             self._found = self._found or limited
@@ -155,7 +156,7 @@ def _mark_this_thread():
     _this_thread.works_on_a_block = True
 
 
-def computed_ahead(function, items):
+def prefetched(function, items):
     """Yield `function(item)` for every item, computing the next while the caller uses this one.
 
     The function works on one thread of its own; the matrix products of both take one thread each.
@@ -199,7 +200,34 @@ def memory_limit(max_memory=None):
     """The limit in bytes: what the caller allows, or half of what the machine has left."""
     if max_memory is not None:
         return parse_bytes(max_memory)
-    return psutil.virtual_memory().available // 2
+    return min([psutil.virtual_memory().available, *memory_left_in_groups()]) // 2
+
+
+def memory_left_in_groups(root="/sys/fs/cgroup", own="/proc/self/cgroup"):
+    """What Linux' control groups of this process have left, where a container is limited by one."""
+    try:
+        lines = Path(own).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":  # one hierarchy for all controllers
+            top, names = Path(root), ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top = Path(root) / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        inside = top / group.lstrip("/")
+        for folder in (inside, *inside.parents):
+            with suppress(OSError, ValueError, KeyError):
+                limit, used = (int((folder / name).read_text()) for name in names[:2])
+                stat = (folder / "memory.stat").read_text().split()
+                # Pages of files that nobody has touched lately are given up when memory is short.
+                used -= int(dict(zip(stat[::2], stat[1::2], strict=True))[names[2]])
+                yield max(0, limit - used)
+            if folder == top:
+                break
 
 
 def format_bytes(amount):
@@ -233,6 +261,41 @@ def write_whole(path, content):
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+# -------------------------------------------------------------------------------------------- time
+class Stopwatch:
+    """The seconds that stages take, in a dict of timings.
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> with watch.stage("landmarks"):
+    ...     pass
+    >>> with watch.stage("solve"):
+    ...     pass
+    >>> list(watch.timings), watch.total >= sum(watch.timings.values())
+    (['landmarks', 'solve'], True)
+    """
+
+    def __init__(self, timings=None):
+        """Begin; stages are written to `timings`, if one is given."""
+        self.timings = {} if timings is None else timings
+        self._began = perf_counter()
+
+    @contextmanager
+    def stage(self, name):
+        """Add the seconds inside to those of the stage."""
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[name] = self.timings.get(name, 0.0) + perf_counter() - began
+
+    @property
+    def total(self):
+        """Seconds since the watch began."""
+        return perf_counter() - self._began
 
 
 # ---------------------------------------------------------------------------------------- progress

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernlab import runtime
 from kernlab.runtime import (
     MemoryLimitError,
     format_bytes,
@@ -45,3 +46,38 @@ def test_a_refusal_says_why_and_what_to_do():
 
 def test_amounts_are_written_for_people():
     assert [format_bytes(x) for x in (12, 1.5e4, 2e9)] == ["12 bytes", "15 kB", "2 GB"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_container_has_no_more_than_its_limit(tmp_path, monkeypatch, version):
+    """The group's own limit is large; that of the group around it counts, less what is in use."""
+    names = {
+        2: ("memory.max", "memory.current", "inactive_file"),
+        1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    }[version]
+    top = tmp_path if version == 2 else tmp_path / "memory"
+    inner = top / "box" / "job"
+    inner.mkdir(parents=True)
+    for folder, limit in ((inner, 2**40), (inner.parent, 3_000_000)):
+        (folder / names[0]).write_text(f"{limit}\n")
+        (folder / names[1]).write_text("1500000\n")
+        (folder / "memory.stat").write_text(f"anon 1\n{names[2]} 500000\n")
+    if version == 2:
+        (top / names[0]).write_text("max\n")
+    own = tmp_path / "cgroup"
+    own.write_text({2: "0::/box/job\n", 1: "3:cpu:/x\n5:memory:/box/job\n"}[version])
+    assert min(runtime.memory_left_in_groups(str(tmp_path), str(own))) == 2_000_000
+    assert list(runtime.memory_left_in_groups(str(tmp_path), str(tmp_path / "none"))) == []
+    monkeypatch.setattr(runtime, "memory_left_in_groups", lambda: [800])
+    assert memory_limit() == 400
+
+
+def test_a_stopwatch_adds_up_stages():
+    held = {"solve": 1.0}
+    watch = runtime.Stopwatch(held)
+    with pytest.raises(ZeroDivisionError), watch.stage("solve"):
+        _ = 1 / 0
+    with watch.stage("score"):
+        pass
+    assert list(held) == ["solve", "score"]
+    assert 1.0 < held["solve"] < 1.0 + watch.total

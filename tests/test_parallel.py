@@ -13,9 +13,9 @@ from kernlab import runtime as parallel
 from kernlab.runtime import (
     ONE_THREAD_SIZE,
     blas_threads_for,
-    computed_ahead,
     for_each_block,
     on_single_blas_thread,
+    prefetched,
     row_blocks,
     single_blas_thread,
 )
@@ -63,17 +63,17 @@ def test_the_next_result_is_computed_while_this_one_is_used():
             second_began.set()
         return item * item
 
-    results = computed_ahead(work, range(5))
+    results = prefetched(work, range(5))
     assert next(results) == 0
     assert second_began.wait(timeout=10)  # though nobody has asked for it yet
     assert list(results) == [1, 4, 9, 16]
     assert len(threads) == 1
     assert threading.get_ident() not in threads
-    assert list(computed_ahead(work, [])) == []
+    assert list(prefetched(work, [])) == []
 
 
 def test_a_fault_ahead_reaches_the_caller_in_its_turn():
-    results = computed_ahead(lambda item: 1 / item, [2, 1, 0])
+    results = prefetched(lambda item: 1 / item, [2, 1, 0])
     assert [next(results), next(results)] == [0.5, 1.0]
     with pytest.raises(ZeroDivisionError):
         next(results)
@@ -189,7 +189,7 @@ def test_an_error_within_gives_the_threads_back(blas):
 
 
 def test_a_run_ahead_that_is_given_up_gives_the_threads_back(blas):
-    results = computed_ahead(lambda item: item, range(5))
+    results = prefetched(lambda item: item, range(5))
     next(results)
     assert blas.threads == 1
     results.close()

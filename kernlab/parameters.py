@@ -1,0 +1,150 @@
+"""What parameters may be: one sentence for each that is not, with the name that the user gave.
+
+A parameter means the same in every estimator, approximation and solver, so that one table by name
+serves all of them: `check_parameters`.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kernlab.runtime import parse_bytes
+
+
+def positive(value, name):
+    """The value as a float, if it is a positive and finite number."""
+    if not (_is_number(value) and np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive number, not {value!r}")
+    return float(value)
+
+
+def not_negative(value, name):
+    """The value as a float, if it is a finite number and not below zero."""
+    if not (_is_number(value) and np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a number that is not negative, not {value!r}")
+    return float(value)
+
+
+def finite(value, name):
+    """The value as a float, if it is a finite number."""
+    if not (_is_number(value) and np.isfinite(value)):
+        raise ValueError(f"{name} must be a finite number, not {value!r}")
+    return float(value)
+
+
+def share(value, name):
+    """The value as a float, if it lies in [0, 1)."""
+    if not (_is_number(value) and 0 <= value < 1):
+        raise ValueError(f"{name} must be a share from 0 up to below 1, not {value!r}")
+    return float(value)
+
+
+def whole(value, name):
+    """The value as an int, if it is a positive whole number; 5.0 is one, True is none."""
+    if not (_is_number(value) and value >= 1 and value == np.floor(value) and np.isfinite(value)):
+        raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+    return int(value)
+
+
+def one_of(*choices):
+    """A check for one of some words."""
+
+    def check(value, name):
+        if not (isinstance(value, str) and value in choices):
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(choices)}")
+        return value
+
+    return check
+
+
+def costs(value, name):
+    """A positive number or an array of them."""
+    if np.ndim(value) == 0:
+        return positive(value, name)
+    return np.array([positive(one, name) for one in np.ravel(value)])
+
+
+def width(value, name):
+    """The value as a float, if it is positive and so is its square in double precision."""
+    if not 1e-150 <= positive(value, name) <= 1e150:
+        raise ValueError(
+            f"{name}={value!r} is no width that can be computed with: its square is zero or "
+            f"infinite in double precision. Take {name} between 1e-150 and 1e150, or scale the rows"
+        )
+    return float(value)
+
+
+def seed(value, name):
+    """What scikit-learn takes as random_state."""
+    try:
+        check_random_state(value)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be None, a whole number or a RandomState, not {value!r}"
+        ) from None
+    return value
+
+
+def flag(value, name):
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+# What parameters of these names may be wherever they stand; None is for the default where there is
+# one. Words stand for rules: "sqrt" rows, "scale" of the data.
+PARAMETERS = {
+    "C": (costs, ()),
+    "gamma": (positive, ("scale", "variance", "median", "auto")),
+    "sigma": (width, ("cv",)),
+    "h": (width, ("cv",)),
+    "coef0": (finite, ()),
+    "degree": (whole, ("cv",)),
+    "tol": (not_negative, (None,)),
+    "max_iter": (whole, (None,)),
+    "n_landmarks": (whole, ("sqrt", None)),
+    "n_centres": (whole, (None,)),
+    "epsilon": (not_negative, ()),
+    "block_rows": (whole, (None,)),
+    "drop": (share, ()),
+    "runs": (whole, (None,)),
+    "leaf_size": (whole, ()),
+    "max_memory": (lambda value, name: parse_bytes(value), (None,)),
+    "random_state": (seed, ()),
+    "intercept": (one_of("free", "penalised", "none"), ()),
+}
+
+
+def check_parameters(values, **own):
+    """Refuse the first value that its parameter cannot have, in a sentence with its name.
+
+    Parameters
+    ----------
+    values : dict
+        By parameter name, such as `estimator.get_params(deep=False)`; names that nobody knows are
+        not looked at.
+    **own : callable or (callable, tuple of words)
+        Checks (value, name) of further parameters, or in place of the common ones; the words are
+        taken without a check.
+
+    Examples
+    --------
+    >>> check_parameters({"C": 1.0, "max_iter": None, "gamma": "scale"})
+    >>> check_parameters({"h": -1.0})
+    Traceback (most recent call last):
+    ...
+    ValueError: h must be a positive number, not -1.0
+    """
+    table = PARAMETERS | {n: c if isinstance(c, tuple) else (c, ()) for n, c in own.items()}
+    for name in [name for name in values if name in table]:
+        value, (check, words) = values[name], table[name]
+        if not ((value is None or isinstance(value, str)) and value in words):
+            check(value, name)
+
+
+def _is_number(value):
+    is_scalar = isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0
+    number = value.item() if is_scalar else value
+    return isinstance(number, Real | Integral) and not isinstance(number, bool)
