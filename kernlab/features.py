@@ -50,13 +50,17 @@ class Features:
     Parameters
     ----------
     F : array or CSR matrix of n rows; integers are taken as double precision.
+    dual_of : function, default None
+        Where F is square: of weights w, a with F^T a = w.
     """
 
     map_, error = None, 0.0
+    dual_of = None
     gram_sum = None
     _room = _form = _values = _whole = _in_double = None
 
-    def __init__(self, F):
+    def __init__(self, F, *, dual_of=None):
+        self.dual_of = dual_of
         if sp.issparse(F):
             F = sp.csr_matrix(F)
         else:
@@ -125,6 +129,11 @@ class Features:
         return np.ascontiguousarray(self._values())
 
     # ---------------------------------------------------------------------------- what it is
+    @property
+    def has_rows_in_memory(self):
+        """Whether the features can be had at once; those of a file's rows come in blocks."""
+        return self._form is None or self._whole is not None
+
     @property
     def nbytes(self):
         """Bytes of the features as an array or CSR matrix."""

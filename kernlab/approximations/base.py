@@ -143,16 +143,6 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return self.features(X)
         return self.operator() if need == "operator" else self
 
-    def sorted_for(self, need, X):
-        """`data_for`, in an order of the rows in which what is read stands together.
-
-        Returns
-        -------
-        data : as of `data_for`
-        order : array of positions in X, or the slice of all
-        """
-        return self.data_for(need, X), slice(None)
-
     def dual_from_weights(self, weights):
         """The coefficient of each fitted row, from weights of the features; None where new rows
         are decided by the weights themselves."""

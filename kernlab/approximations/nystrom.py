@@ -164,8 +164,13 @@ class Nystrom(FeatureMap):
             dtype = np.dtype(np.float32)
         if n * k * dtype.itemsize > memory_limit(self.max_memory):
             return super().features(rows)
-        lengths = [self.kernel_.diag(rows.block(part)) for part in rows.slices()]
-        return self._mapped(rows, dtype, np.concatenate(lengths).astype(np.float64))
+        return self._mapped(rows, dtype, self._diagonal(rows))
+
+    def _diagonal(self, rows):
+        """k(x, x) of all rows; where distances alone are seen, that of one."""
+        if self.kernel_.sees_distances:
+            return np.broadcast_to(self.kernel_.diag(rows.block(slice(0, 1))), len(rows))
+        return np.concatenate([self.kernel_.diag(rows.block(part)) for part in rows.slices()])
 
     def _mapped(self, rows, dtype, squared_norms):
         return Features.mapped(
@@ -176,7 +181,7 @@ class Nystrom(FeatureMap):
             squared_norms=squared_norms,  # |phi(x)|^2, of which the features show a part
             error=self.value_error(rows, dtype),
             in_double=lambda: self._mapped(rows, np.dtype(np.float64), squared_norms),
-            whole=lambda: self.transform(rows),
+            whole=(lambda: self.transform(rows)) if rows.in_memory else None,
         )
 
     def kernel_values(self, X, dtype=None):

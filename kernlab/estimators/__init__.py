@@ -1,11 +1,9 @@
 """Estimators with scikit-learn's interface; `ESTIMATORS` lists them all by name."""
 
 from kernlab.estimators.fpc import FPC
-from kernlab.estimators.hss_svc import HSSSVC
-from kernlab.estimators.kernel_machine import KernelMachine
-from kernlab.estimators.lasn import LASN, LASNRegressor
-from kernlab.estimators.llsvm import LLSVM
-from kernlab.estimators.sparse_cholesky import SparseCholeskySVC
+from kernlab.estimators.machine import KernelMachine
+from kernlab.estimators.papers import HSSSVC, LASN, LLSVM, LASNRegressor
+from kernlab.estimators.sparse import SparseCholeskySVC
 from kernlab.estimators.sweep import sweep
 
 __all__ = [
@@ -24,6 +22,7 @@ ESTIMATORS = {
     "KernelMachine": KernelMachine,
     "FPC": FPC,
     "LASN": LASN,
+    "LASNRegressor": LASNRegressor,
     "LLSVM": LLSVM,
     "SparseCholeskySVC": SparseCholeskySVC,
     "HSSSVC": HSSSVC,

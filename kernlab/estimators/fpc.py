@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_is_fitted
+from sklearn.utils.validation import _check_y
 
 from kernlab.approximations.polynomial.approximation import check_degree
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.estimators.fpc_degree import PolynomialFits, TrainingRows, best, largest_degree
-from kernlab.estimators.kernel_machine import KernelMachine
+from kernlab.estimators.machine import KernelMachine
 from kernlab.rows import Rows, as_rows
 from kernlab.rows.validation import validate_data
 from kernlab.runtime import require_memory, row_blocks
@@ -65,6 +65,8 @@ class FPC(KernelMachine):
     (21, True)
     """
 
+    approximation, solver, loss, intercept = "polynomial", "hinge-admm", "hinge", "none"
+
     def __init__(
         self,
         degree="cv",
@@ -101,7 +103,11 @@ class FPC(KernelMachine):
         self.max_memory = max_memory
 
     # ------------------------------------------------------------------------ fitting
-    def fit(self, X, y, sample_weight=None):
+    def chooser(self):
+        """It fits by itself, whatever its degree."""
+        return self.fit
+
+    def fit(self, X, y=None, sample_weight=None):
         """Learn from the rows of X: an array, a sparse matrix, a memory map, an object that gives
         rows by slices, or the path of a file."""
         began = time.perf_counter()
@@ -179,7 +185,7 @@ class FPC(KernelMachine):
             )  # fmt: skip
             source = as_rows(X)
         check_classification_targets(y)
-        weights = self._row_weights(source, y, sample_weight)
+        weights = self.row_weights(y, sample_weight)
         if weights is not None and not np.all(weights):
             counted = np.flatnonzero(weights)
             source, y, weights = source.select(counted), y[counted], weights[counted]
@@ -223,26 +229,8 @@ class FPC(KernelMachine):
             "allow more with max_memory.",
         )
 
-    # --------------------------------------------------------------------- predicting
-    def decision_function(self, X):
-        """Scores: one column per class, or for two classes one score, positive for the second."""
-        check_is_fitted(self)
-        scores = self.approximation_.decision(self._source(X), self.coef_.T)
-        return scores.ravel() if len(self.classes_) == 2 else scores
-
     def _source(self, X):
-        if not is_streamed(X):
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-            )
-            return as_rows(X)
-        source = as_rows(X, n_features=self.n_features_in_)
-        if source.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.shape[1]} features, but FPC is expecting {self.n_features_in_} "
-                "features as input"
-            )
-        return source
+        return self.rows_of(X)
 
 
 def is_streamed(X):

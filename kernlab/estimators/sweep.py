@@ -1,7 +1,9 @@
-"""A grid of parameters, solved with everything shared that the grid allows."""
+"""A grid of parameters, with everything shared that the grid allows."""
 
+import contextlib
 import itertools
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,55 +12,90 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from tqdm.auto import tqdm
 
-from kernlab.estimators.path import fit_path, shared_scores, shares_its_approximation
+from kernlab.estimators.fitting import NESTED, fit_together, scores_of
+from kernlab.estimators.machine import Pair
+from kernlab.rows import Rows, as_rows
 from kernlab.runtime import bar_options
 
-FAILURES = (ValueError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
-FIGURES = (
-    "n_train",
-    "n_features",
-    "fit_seconds",
-    "approximate_seconds",
-    "solve_seconds",
-    "predict_seconds",
-    "objective",
-    "gap",
-    "n_iter",
-)
+FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
 
 
-def sweep(estimator, X, y, grid, *, validation=None, nested=False, progress=True):
-    """One row for each point of a grid, as a DataFrame with the columns of a study.
+def sweep(
+    estimator, X, y, grid, *, sample_weight=None, validation=None, nested=False, progress=True
+):
+    """One row for each point of a grid of parameters, with the columns of a study.
 
-    grid: values for parameters by name, {"C": [...], "n_landmarks": ["sqrt", 100], "h": [...]}. An
-    array among the values, of landmarks say, shows as "array 0, 5 x 2": its place and its shape.
-    validation: None; rows held out, as a pair (X, y) -> validation_accuracy; or a number of folds
-    or a splitter -> cv_accuracy and its standard deviation over folds (for regressors: _r2).
-    nested: one order of landmarks for all numbers of landmarks, so that the whole of n_landmarks
-    costs one map; False draws landmarks for each number, as the papers do. Nested landmarks are
-    those that the largest number would get, in the order of their pivots.
+    Points that differ in what the solver is told share their approximation, and solvers that can
+    go from one C to the next do; approximations of the same rows share what they can, the tree and
+    the neighbours of HSSSVC for all h, say. The first point of those that share bears the seconds
+    of what is shared, so that the column adds up to what the sweep took. A point that fails, in one
+    fold perhaps, is a row with status "failed" and the reason in its message.
 
-    Points that differ in C only share their approximation, and solvers that can go from one C to
-    the next. The first point of those that share bears the seconds of what is shared, so that the
-    column adds up to what the sweep took. A point that fails, in one fold perhaps, is a row with
-    status "failed" and the reason in its message; the others of its group are then fitted C by C.
+    Parameters
+    ----------
+    estimator : estimator
+        One of kernlab's, or any of scikit-learn's, a pipeline say.
+    X, y
+        As in `fit`: arrays, sparse matrices, DataFrames, paths (y None where the file has labels).
+    grid : dict
+        Values for parameters by name, {"C": [...], "n_landmarks": ["sqrt", 100], "h": [...]}; as
+        scikit-learn names them in a pipeline ("svc__C"), and entries of approximation_params and
+        solver_params likewise ("approximation_params__n_landmarks"). An array among the values, of
+        landmarks say, shows as "array 0, 5 x 2": its place and its shape.
+    sample_weight : array of shape (n_rows,), default None
+        For fitting and for scores; of estimators that take them.
+    validation : None, a pair (X, y), int or splitter, default None
+        Rows held out -> validation_accuracy; a number of folds or a splitter -> cv_accuracy and its
+        standard deviation over folds (for regressors: _r2).
+    nested : bool, default False
+        One order of landmarks for all numbers of landmarks, so that the whole of n_landmarks costs
+        one map. Nested landmarks are those that the largest number would get, in the order of their
+        pivots. False draws landmarks for each number, as the papers do.
+    progress : bool, default True
+
+    Returns
+    -------
+    DataFrame
+        The grid's parameters, n_train, n_features, rank, fit_seconds (approximate_seconds and
+        solve_seconds), predict_seconds (of the rows held out, else of the training rows),
+        train_accuracy and those above, objective, gap (relative), kkt_residual, n_iter, converged,
+        nbytes, status, message. What an estimator of others does not say is not a number.
+
+    Examples
+    --------
+    >>> from kernlab import LASN, sweep
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.2, random_state=0)
+    >>> table = sweep(LASN(20, random_state=0), X, y, {"C": [0.1, 10.0]}, validation=3)
+    >>> list(table["status"]), bool(table["cv_accuracy"].min() > 0.9)
+    (['ok', 'ok'], True)
     """
     grid = {name: _values(values) for name, values in grid.items()}
     _check(estimator, grid, nested)
+    X, y = _opened(X, y, estimator)
     metric = "accuracy" if is_classifier(estimator) else "r2"
-    points = np.prod([len(values) for values in grid.values()], dtype=int)
-    splits = list(_splits(estimator, X, y, validation))
-    total = points * len(splits)
-    with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
+    places = list(itertools.product(*(range(len(values)) for values in grid.values())))
+    points = [dict(zip(grid, map(_at, grid.values(), place), strict=True)) for place in places]
+    shown = pd.DataFrame(
+        [{n: _shown(point[n], i) for n, i in zip(grid, place, strict=True)}
+         for point, place in zip(points, places, strict=True)]
+    )  # fmt: skip
+    splits = list(_splits(estimator, X, y, sample_weight, validation))
+    with tqdm(
+        total=len(points) * len(splits), desc="grid", unit=" points", **bar_options(progress)
+    ) as bar:
         tables = [
-            _table(estimator, grid, nested, train, held_out, metric, bar)
-            for train, held_out in splits
+            pd.DataFrame(_measured(estimator, points, nested, *split, metric, bar))
+            for split in splits
         ]
     if validation is None or isinstance(validation, tuple):
-        return tables[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
-    return _over_folds(tables, list(grid), metric)
+        table = tables[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
+    else:
+        table = _over_folds(tables, metric)
+    return pd.concat([shown, table], axis=1)
 
 
+# ------------------------------------------------------------------------------ what comes in
 def _values(given):
     """The values of one parameter, each as it was given: together in one array, a word would turn
     the numbers beside it into words."""
@@ -70,122 +107,8 @@ def _values(given):
     return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
-def _check(estimator, grid, nested):
-    unknown = set(grid) - set(estimator.get_params())
-    if unknown:
-        names = ", ".join(sorted(unknown))
-        raise ValueError(f"{type(estimator).__name__} has no parameter {names}")
-    if any(len(values) == 0 for values in grid.values()):
-        raise ValueError("every parameter of the grid needs at least one value")
-    if not nested:
-        return
-    if "n_landmarks" not in grid:
-        raise ValueError("nested=True is about numbers of landmarks: put n_landmarks in the grid")
-    if not (
-        shares_its_approximation(estimator) and getattr(estimator, "factor", None) == "cholesky"
-    ):
-        raise ValueError(
-            "nested=True needs an estimator on landmarks with factor='cholesky': the features of "
-            "other maps are not nested"
-        )
-    if not all(isinstance(k, int | np.integer) for k in grid["n_landmarks"]):
-        raise ValueError("nested=True takes whole numbers of landmarks")
-
-
-def _splits(estimator, X, y, validation):
-    """Pairs of training rows and rows to validate on (or None)."""
-    if validation is None or isinstance(validation, tuple):
-        yield (X, y), validation
-        return
-    for train, held_out in check_cv(validation, y, classifier=is_classifier(estimator)).split(X, y):
-        yield tuple(
-            (_safe_indexing(X, rows), _safe_indexing(y, rows)) for rows in (train, held_out)
-        )
-
-
-def _table(estimator, grid, nested, train, held_out, metric, bar):
-    """All points on one split, in the order of the grid.
-
-    Points are known by the places of their values in the grid: values may be arrays, or equal.
-    """
-    inner = [name for name in ("n_landmarks", "C") if name in grid and (nested or name == "C")]
-    outer = [name for name in grid if name not in inner]
-    ascending = {name: sorted(_places(grid[name]), key=grid[name].__getitem__) for name in inner}
-    rows, shared = {}, {}
-    for places in itertools.product(*(_places(grid[name]) for name in outer)):
-        group = {name: [place] for name, place in zip(outer, places, strict=True)} | ascending
-        found = _group(estimator, grid, group, nested, train, held_out, metric, shared)
-        rows |= found
-        bar.update(len(found))
-    order = itertools.product(*(_places(values) for values in grid.values()))
-    return pd.DataFrame([rows[point] for point in order])
-
-
-def _places(values):
-    return range(len(values))
-
-
-def _group(estimator, grid, group, nested, train, held_out, metric, shared):
-    """The rows, by their places in the grid, of points that share an approximation."""
-    points = [
-        dict(zip(group, places, strict=True)) for places in itertools.product(*group.values())
-    ]
-    values = {name: [grid[name][place] for place in places] for name, places in group.items()}
-    try:
-        fitted = _fitted(estimator, values, nested, train, shared)
-    except FAILURES as error:
-        if len(group.get("C", ())) > 1:  # perhaps one of them fails, and not the others
-            alone = [group | {"C": [place]} for place in group["C"]]
-            found = [
-                _group(estimator, grid, one, nested, train, held_out, metric, shared)
-                for one in alone
-            ]
-            return dict(itertools.chain.from_iterable(rows.items() for rows in found))
-        failed = {"status": "failed", "message": f"{type(error).__name__}: {error}"}
-        rows = [failed] * len(points)
-    else:
-        rows = _measured(fitted, train, held_out, metric)
-    return {
-        tuple(point[name] for name in grid): {
-            **{name: _shown(values[point[name]], point[name]) for name, values in grid.items()},
-            **row,
-        }
-        for point, row in zip(points, rows, strict=True)
-    }
-
-
-def _fitted(estimator, values, nested, train, shared):
-    """A machine for each point of a group: all C of the fewest landmarks first."""
-    paths = {"C", "n_landmarks"} if nested else {"C"}
-    setting = {name: values[name][0] for name in values if name not in paths}
-    machine = clone(estimator).set_params(**setting)
-    costs = values.get("C")
-    if nested:
-        families = fit_path(
-            machine, *train, costs or [machine.C], n_landmarks=values["n_landmarks"]
-        )
-        return [one for family in families for one in family]
-    if costs is None and not shares_its_approximation(machine):
-        return [machine.fit(*train)]
-    return fit_path(machine, *train, costs or [machine.C], shared=shared)
-
-
-def _measured(fitted, train, held_out, metric):
-    """What is to be known of each machine."""
-    began = time.perf_counter()
-    scores = {f"train_{metric}": _scores(fitted, *train)}
-    if held_out is not None:
-        scores[f"held_out_{metric}"] = _scores(fitted, *held_out)
-    predicting = (time.perf_counter() - began) / len(fitted)
-    return [
-        {
-            **_figures(one, train[0], predicting),
-            **{name: values[i] for name, values in scores.items()},
-            "status": "ok",
-            "message": getattr(one.result_, "message", ""),
-        }
-        for i, one in enumerate(fitted)
-    ]
+def _at(values, place):
+    return values[place]
 
 
 def _shown(value, place):
@@ -195,60 +118,174 @@ def _shown(value, place):
     return f"array {place}, {' x '.join(map(str, value.shape))}"
 
 
-def _scores(fitted, X, y):
-    """Accuracy, or R^2, of each machine; from one pass over the rows where they share landmarks."""
-    together = shared_scores(fitted, X) if len(fitted) > 1 else None
-    if together is None:
-        return [one.score(X, y) for one in fitted]
+def _check(estimator, grid, nested):
+    if not all(grid.values()):
+        raise ValueError("every parameter of the grid needs at least one value")
+    clone(estimator).set_params(**{name: values[0] for name, values in grid.items()})
+    if not nested:
+        return
+    names = [name for name in grid if name.endswith(NESTED)]
+    if not names:
+        raise ValueError("nested=True is about numbers of landmarks: put n_landmarks in the grid")
+    if not isinstance(estimator, Pair):
+        raise ValueError(f"nested=True needs a machine on landmarks, not {estimator!r}")
+    if not all(isinstance(k, int) for k in grid[names[0]]):
+        raise ValueError("nested=True takes whole numbers of landmarks")
+
+
+def _opened(X, y, estimator):
+    """The rows of a file as arrays for estimators of others, opened once for those of kernlab."""
+    if not isinstance(X, str | Path | Rows):
+        return X, y
+    rows = as_rows(X, y)
+    if isinstance(estimator, Pair):
+        return rows, rows.labels
+    return rows.whole(), rows.labels
+
+
+def _splits(estimator, X, y, weights, validation):
+    """(X, y, weights) to train on, and to validate on (or None)."""
+    if validation is None or isinstance(validation, tuple):
+        yield (X, y, weights), validation
+        return
+    folds = check_cv(validation, y, classifier=is_classifier(estimator))
+    for split in folds.split(np.zeros(len(y)) if isinstance(X, Rows) else X, y):
+        yield tuple(
+            (
+                X.take(part) if isinstance(X, Rows) else _safe_indexing(X, part),
+                _safe_indexing(y, part),
+                None if weights is None else np.asarray(weights)[part],
+            )
+            for part in split
+        )
+
+
+# ------------------------------------------------------------------------------ fitting
+def _measured(estimator, points, nested, train, held_out, metric, bar):
+    """The rows of all points on one split, in their order."""
+    rows, shared = {}, {}
+    for group in _groups(estimator, points, nested):
+        found = _group(estimator, group, nested, train, held_out, metric, shared)
+        rows |= found
+        bar.update(len(group))
+    return [rows[i] for i in range(len(points))]
+
+
+def _groups(estimator, points, nested):
+    """Points that can be fitted together, as dictionaries of their places."""
+    groups = {}
+    for i, point in enumerate(points):
+        key = i
+        if isinstance(estimator, Pair):
+            with contextlib.suppress(*FAILURES):  # it fails by itself, with its reason
+                key = estimator.with_params(**point).sharing_key(nested)
+        groups.setdefault(key, {})[i] = point
+    return groups.values()
+
+
+def _group(estimator, group, nested, train, held_out, metric, shared):
+    """The rows of points that are fitted together, by their places."""
+    try:
+        machines, seconds = _fitted(estimator, group.values(), nested, train, shared)
+        rows = _scored(machines, seconds, train, held_out, metric)
+    except FAILURES as error:
+        if len(group) > 1:  # perhaps one of them fails, and not the others
+            parts = [{i: point} for i, point in group.items()]
+            found = [
+                _group(estimator, part, nested, train, held_out, metric, shared) for part in parts
+            ]
+            return dict(itertools.chain.from_iterable(rows.items() for rows in found))
+        rows = [{"status": "failed", "message": f"{type(error).__name__}: {error}"}]
+    return dict(zip(group, rows, strict=True))
+
+
+def _fitted(estimator, points, nested, train, shared):
+    """Fitted machines, and the seconds of each."""
+    if isinstance(estimator, Pair):
+        machines = [estimator.with_params(**point) for point in points]
+        if machines[0].chooser():
+            machines[0].fit(*train)
+        else:
+            fit_together(machines, *train, shared=shared, nested=nested)
+        return machines, [machine.timings_["total"] for machine in machines]
+    began, machines = time.perf_counter(), []
+    for point in points:
+        X, y, weights = train
+        machine = clone(estimator).set_params(**point)
+        machines.append(
+            machine.fit(X, y) if weights is None else machine.fit(X, y, sample_weight=weights)
+        )
+    return machines, [time.perf_counter() - began]
+
+
+def _scored(machines, seconds, train, held_out, metric):
+    """What is to be known of machines that were fitted together."""
+    scores = {}
+    for name, rows in (("train", train), ("held_out", held_out)):
+        if rows is not None:
+            began = time.perf_counter()
+            scores[f"{name}_{metric}"] = _qualities(machines, *rows)
+            predicting = (time.perf_counter() - began) / len(machines)
+    shape = getattr(train[0], "shape", None) or np.shape(train[0])
     return [
-        float(np.mean(one._decide(scores) == y))
-        for one, scores in zip(fitted, together, strict=True)
+        {
+            "n_train": shape[0],
+            "n_features": shape[1],
+            **_figures(machine),
+            "fit_seconds": spent,
+            "predict_seconds": predicting,
+            **{name: values[i] for name, values in scores.items()},
+            "status": "ok",
+            "message": getattr(getattr(machine, "result_", None), "message", ""),
+        }
+        for i, (machine, spent) in enumerate(zip(machines, seconds, strict=True))
     ]
 
 
-def _figures(one, X, predicting):
-    result, timings = one.result_, one.timings_
-    gap = result.relative_gap
+def _qualities(machines, X, y, weights=None):
+    """Accuracy, or R^2, of each machine; of kernlab's from one pass over the rows."""
+    if not isinstance(machines[0], Pair):
+        named = {} if weights is None else {"sample_weight": weights}
+        return [machine.score(X, y, **named) for machine in machines]
+    found = scores_of(machines, machines[0].rows_of(X))
+    return [m.quality(s, y, weights) for m, s in zip(machines, found, strict=True)]
+
+
+def _figures(machine):
+    """What a machine knows of itself; of others' estimators, the iterations at most."""
+    if not isinstance(machine, Pair):
+        return {"n_iter": np.max(getattr(machine, "n_iter_", np.nan))}
+    result, nan = machine.result_, np.nan
     return {
-        "n_train": X.shape[0],
-        "n_features": X.shape[1],
-        "fit_seconds": timings["total"],
-        "approximate_seconds": timings["approximate"],
-        "solve_seconds": timings["solve"],
-        "predict_seconds": predicting,
+        "rank": machine.approximation_.rank_,
+        "approximate_seconds": machine.timings_["approximate"],
+        "solve_seconds": machine.timings_["solve"],
         "objective": result.objective,
-        "gap": np.nan if gap is None else gap,
-        "n_iter": one.n_iter_,
-        "rank": getattr(one.approximation_, "rank_", np.nan),
-        "nbytes": one.nbytes_,
+        "gap": nan if result.relative_gap is None else result.relative_gap,
+        "kkt_residual": nan if result.kkt_residual is None else result.kkt_residual,
+        "n_iter": machine.n_iter_,
         "converged": result.converged,
+        "nbytes": machine.nbytes_,
     }
 
 
-def _over_folds(tables, names, metric):
-    """The mean over folds, with the spread of the validated figure; what fails in one fold has
+# ------------------------------------------------------------------------------ folds
+def _over_folds(tables, metric):
+    """The means over folds, with the spread of the validated figure; what fails in one fold has
     failed, for its reason there."""
-    table = tables[0][names].copy()
-    for column in (*FIGURES, f"train_{metric}"):
-        values = _in_all_folds(tables, column)
-        if values is not None:
-            table[column] = values.mean(axis=0)
-    values = _in_all_folds(tables, f"held_out_{metric}")
-    if values is not None:
-        table[f"cv_{metric}"] = values.mean(axis=0)
-        table[f"cv_{metric}_sd"] = values.std(axis=0, ddof=1) if len(tables) > 1 else np.nan
-    failed = np.any([fold["status"] == "failed" for fold in tables], axis=0)
+    together = pd.concat(tables, keys=range(len(tables)), names=["fold", "point"])
+    points = together.groupby(level="point")
+    failed = points["status"].agg(lambda states: (states == "failed").any())
+    figures = together.drop(columns=["status", "message"]).astype(float)
+    table = figures.groupby(level="point").agg(lambda values: values.mean(skipna=False))
+    held_out = f"held_out_{metric}"
+    if held_out in table:
+        spread = figures[held_out].groupby(level="point").std(ddof=1)
+        table = table.rename(columns={held_out: f"cv_{metric}"})
+        table[f"cv_{metric}_sd"] = spread.where(~failed)
+    if "converged" in table:
+        table["converged"] = np.where(failed, np.nan, table["converged"] == 1.0)
     table["status"] = np.where(failed, "failed", "ok")
-    table["message"] = [
-        next((fold["message"][i] for fold in tables if fold["status"][i] == "failed"), "")
-        for i in range(len(table))
-    ]
-    return table
-
-
-def _in_all_folds(tables, column):
-    """A figure by fold and point; None where no fold has it. A fold in which all points failed
-    lacks the column."""
-    if not any(column in fold for fold in tables):
-        return None
-    return np.array([fold.get(column, np.full(len(fold), np.nan)) for fold in tables], dtype=float)
+    first = together[together["status"] == "failed"].groupby(level="point")["message"].first()
+    table["message"] = first.reindex(table.index).fillna("")
+    return table.reset_index(drop=True)

@@ -1,6 +1,7 @@
 """All solvers: what each needs of an approximation, and which problems it solves."""
 
 import difflib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,12 @@ class SolverSpec:
     losses: tuple
     intercepts: tuple
     title: str
+
+    @property
+    def parameters(self):
+        """The names of what it takes beside data, labels and what is said for every row."""
+        found = inspect.signature(self.solve).parameters.values()
+        return {p.name for p in found if p.kind is p.KEYWORD_ONLY} - {"sample_weight"}
 
     def check(self, loss, intercept):
         """Refuse a problem that this solver does not solve."""

@@ -10,13 +10,27 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab import HSSSVC, sweep
 from kernlab.approximations import HSSKernel
 from kernlab.approximations.hss import approximation as hss_approximation
-from kernlab.estimators.path import fit_path
+from kernlab.estimators.fitting import fit_together
 from kernlab.kernels import gamma_from_sigma
 from kernlab.solvers import solve_dual_admm
 
 X, Y = make_moons(1500, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(700, noise=0.2, random_state=1)
 H = 0.3
+
+
+def fit_path(machine, X, y, costs, n_landmarks=None):
+    """Machines for several C, and for several numbers of landmarks, fitted together."""
+    if n_landmarks is None:
+        machines = [machine.with_params(C=C) for C in costs]
+        fit_together(machines, X, y)
+        return machines
+    name = "n_landmarks"
+    if name not in machine.get_params():
+        name = "approximation_params__n_landmarks"
+    grid = [[machine.with_params(C=C, **{name: k}) for C in costs] for k in n_landmarks]
+    fit_together([one for row in grid for one in row], X, y, nested=True)
+    return grid
 
 
 def machine(**changes):
@@ -253,14 +267,14 @@ def test_a_beta_too_small_is_refused_and_rules_raise_it():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"h": -1.0}, "sigma"),
+        ({"h": -1.0}, "h must be"),
         ({"h": "magic"}, "magic"),
         ({"C": 0.0}, "C must be a positive number"),
         ({"beta": "magic"}, "beta='magic'"),
         ({"mode": "magic"}, "mode='magic'"),
         ({"loss": "magic"}, "loss"),
         ({"intercept": "magic"}, "intercept"),
-        ({"prediction": "magic"}, "prediction='magic'"),
+        ({"prediction": "magic"}, "prediction must be"),
         ({"max_rank": -1}, "max_rank"),
         ({"max_memory": "1kB"}, "may be used"),
     ],

@@ -16,8 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import Nystrom
-from kernlab.estimators.kernel_machine import KernelMachine
-from kernlab.estimators.lasn import LASN, LASNRegressor
+from kernlab.estimators import LASN, KernelMachine, LASNRegressor
 from kernlab.solvers import certify_primal
 
 X, Y = make_moons(400, noise=0.2, random_state=0)

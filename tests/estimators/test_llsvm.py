@@ -44,7 +44,7 @@ def test_scikit_learns_checks(estimator, check):
 
 # ----------------------------------------------------------------------------- what it is
 def test_the_papers_defaults():
-    fitted = LLSVM(random_state=0).fit(X, Y)
+    fitted = LLSVM(runs=1, random_state=0).fit(X, Y)
     assert fitted.landmarks_.shape == (round(600**0.5), 2)
     assert fitted.n_iter_ == 1
     assert (fitted.loss, fitted.block_rows, fitted.drop) == ("hinge", 20_000, 0.75)
@@ -125,13 +125,13 @@ def test_memory_maps_and_files_give_what_memory_gives(tmp_path, file):
     machine = LLSVM(30, block_rows=70, runs=3, random_state=0)
     expected = machine.fit(X, Y).decision_function(NEW)
     for rows, labels in ((mapped, Y), (X, Y), (file, None), (str(file), None)):
-        fitted = machine.fit_rows(rows, labels)
+        fitted = machine.fit(rows, labels)
         np.testing.assert_allclose(fitted.decision_function(NEW), expected, atol=1e-6)
         assert fitted.n_features_in_ == 2
         assert list(fitted.classes_) == [0, 1]
     opened = as_rows(file, n_features=5)
-    assert LLSVM(random_state=0).fit_rows(opened).n_features_in_ == 5
-    sparse = machine.fit_rows(sp.csr_matrix(X), Y)
+    assert LLSVM(random_state=0).fit(opened).n_features_in_ == 5
+    sparse = machine.fit(sp.csr_matrix(X), Y)
     np.testing.assert_allclose(sparse.decision_function(NEW), expected, atol=1e-6)
 
 
@@ -143,10 +143,10 @@ def test_features_of_rows_of_any_type_are_fractions(tmp_path, kind, dtype):
     np.save(tmp_path / "rows.npy", whole.astype(kind))
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     machine = LLSVM(landmarks=whole[:30], block_rows=70, runs=3, dtype=dtype, random_state=0)
-    expected = machine.fit_rows(whole.astype(np.float64), Y).decision_function(whole)
+    expected = machine.fit(whole.astype(np.float64), Y).decision_function(whole)
     sparse_too = kind in (np.uint8, np.int16, bool)  # SciPy has no sparse matrices of the others
     for rows in (mapped, sp.csr_matrix(mapped)) if sparse_too else (mapped,):
-        fitted = machine.fit_rows(rows, Y)
+        fitted = machine.fit(rows, Y)
         np.testing.assert_allclose(fitted.decision_function(whole), expected, atol=1e-5)
         features = fitted.approximation_.transform(whole)
         certificate = certify_primal(
@@ -182,7 +182,7 @@ def test_blocks_of_features_have_the_type_asked_for(monkeypatch, rows, dtype, ex
         return features
 
     monkeypatch.setattr(Features, "block", noted)
-    LLSVM(10, dtype=dtype, random_state=0).fit_rows(rows, Y)
+    LLSVM(10, dtype=dtype, random_state=0).fit(rows, Y)
     assert types == {np.dtype(expected)}
 
 
@@ -190,7 +190,7 @@ def test_names_of_features_do_not_outlive_the_table_that_gave_them():
     table = pd.DataFrame(X, columns=["across", "up"])
     fitted = LLSVM(20, random_state=0).fit(table, Y)
     assert list(fitted.feature_names_in_) == ["across", "up"]
-    fitted.fit_rows(X, Y)
+    fitted.fit(X, Y)
     assert not hasattr(fitted, "feature_names_in_")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -198,26 +198,26 @@ def test_names_of_features_do_not_outlive_the_table_that_gave_them():
 
 
 def test_landmarks_see_a_sample_and_count_by_all_rows(file):
-    fitted = LLSVM(landmark_params={"max_rows": 50}, random_state=0).fit_rows(file)
+    fitted = LLSVM(landmark_params={"max_rows": 50}, random_state=0).fit(file)
     assert fitted.landmarks_.shape[0] <= round(600**0.5)
     assert fitted.landmarks_.shape[0] > 15
     asked = LLSVM(
         100, gamma=100.0, landmark_params={"max_rows": 50}, landmarks="uniform", random_state=0
     )
-    assert asked.fit_rows(file).landmarks_.shape == (100, 2)
-    sparse = asked.fit_rows(sp.csr_matrix(X), Y)
+    assert asked.fit(file).landmarks_.shape == (100, 2)
+    sparse = asked.fit(sp.csr_matrix(X), Y)
     assert sparse.landmarks_.shape == (100, 2)
-    array = LLSVM(landmarks=X[:9], gamma=1.0).fit_rows(file)
+    array = LLSVM(landmarks=X[:9], gamma=1.0).fit(file)
     assert array.landmarks_.shape == (9, 2)
 
 
 def test_requests_that_cannot_be_met(file):
-    with pytest.raises(ValueError, match="600 rows, but 599 labels"):
-        LLSVM().fit_rows(X, Y[:-1])
-    with pytest.raises(ValueError, match=r"these rows bring no labels: pass them"):
-        LLSVM().fit_rows(X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        LLSVM().fit(X, Y[:-1])
+    with pytest.raises(ValueError, match=r"requires y to be passed"):
+        LLSVM().fit(X)
     with pytest.raises(ValueError, match="n_landmarks=601 is more than the 600 rows"):
-        LLSVM(601).fit_rows(file)
+        LLSVM(601).fit(file)
     with pytest.raises(ValueError, match="n_landmarks=601 is more than the 600 rows"):
         LLSVM(601).fit(X, Y)
     with pytest.raises(ValueError, match="not positive semidefinite"):
@@ -239,7 +239,7 @@ def test_rows_that_are_not_numbers_are_refused_wherever_they_come_from(bad, tmp_
     np.save(tmp_path / "rows.npy", spoilt)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     with pytest.raises(ValueError, match=r"NaN|infinity|not finite"):
-        LLSVM(landmarks=X[:30], gamma=1.0, block_rows=100).fit_rows(mapped, Y)
+        LLSVM(landmarks=X[:30], gamma=1.0, block_rows=100).fit(mapped, Y)
 
 
 def test_constant_and_duplicate_rows_are_certified():
@@ -281,7 +281,7 @@ LIMITED = """
 
     # Code is compiled and libraries are loaded before memory is counted: the compiler alone takes
     # half as much again, on the first run after a change.
-    machine().fit_rows(sample)
+    machine().fit(sample)
     with open("/proc/self/status") as status:
         used = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
     resource.setrlimit(resource.RLIMIT_DATA, (used + room, used + room))
@@ -290,7 +290,7 @@ LIMITED = """
         sys.exit("the limit does not hold")
     except MemoryError:
         pass
-    fitted = machine().fit_rows(path)
+    fitted = machine().fit(path)
     small = np.random.default_rng(0).normal(size=(6000, 22))
     print(fitted.score(small, small[:, 0] > 0), fitted.result_.relative_gap)
 """

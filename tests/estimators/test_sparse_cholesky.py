@@ -12,9 +12,10 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab import SparseCholeskySVC
+from kernlab.approximations.compact import NearlyDiagonalWarning
 from kernlab.datasets import load_dataset
 from kernlab.datasets.generators import swiss_roll
-from kernlab.estimators.sparse_sigma import NearlyIdentityWarning, best_sigma, cross_validate_sigma
+from kernlab.estimators.sparse import best_sigma, cross_validate_sigma
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import certify_dual
 
@@ -265,11 +266,11 @@ def test_the_estimator_cross_validates_by_itself(solver):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"solver": "smo"}, "solver='smo' is not one of cholesky, newton"),
+        ({"solver": "smo"}, "solver='smo' is not one of 'cholesky', 'newton'"),
         ({"solver": "newton", "loss": "hinge"}, "solver='newton' offers loss='squared_hinge'"),
         ({"loss": "log"}, "offers loss='squared_hinge' or 'hinge'"),
         ({"sigma": -1.0}, "sigma must be a positive number"),
-        ({"sigma": "narrow"}, "gamma='narrow'"),
+        ({"sigma": "narrow"}, "sigma must be.*not 'narrow'"),
         ({"C": 0.0}, "C must be a positive number"),
         ({"ordering": "best"}, "ordering='best'"),
         ({"backend": "mumps"}, "backend='mumps'"),
@@ -340,7 +341,7 @@ def test_svmguide1_as_in_figure_6(real_data, solver):
 
 def test_a_matrix_that_is_all_but_the_identity_is_warned_about():
     X, y = make_blobs(200, 30, centers=2, cluster_std=8.0, random_state=0)
-    with pytest.warns(NearlyIdentityWarning, match="all but the identity.*take LASN"):
+    with pytest.warns(NearlyDiagonalWarning, match="nearly diagonal.*take LASN"):
         SparseCholeskySVC(solver="newton").fit(X, y)
     X, y = make_moons(200, noise=0.1, random_state=0)
     with warnings.catch_warnings():
@@ -351,7 +352,7 @@ def test_a_matrix_that_is_all_but_the_identity_is_warned_about():
 def test_another_fit_forgets_the_widths_that_were_compared():
     X, y = make_moons(200, noise=0.1, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", NearlyIdentityWarning)  # candidates are not complained about
+        warnings.simplefilter("error", NearlyDiagonalWarning)  # candidates are not complained about
         machine = SparseCholeskySVC(sigma="cv", solver="newton", random_state=0).fit(X, y)
     assert len(machine.sigma_table_)
     assert not hasattr(machine.set_params(sigma=0.3).fit(X, y), "sigma_table_")

@@ -10,11 +10,25 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernlab.estimators import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
-from kernlab.estimators.path import fit_path, shared_scores
+from kernlab.estimators.fitting import fit_together, scores_of
 
 X, Y = make_moons(300, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(200, noise=0.2, random_state=1)
 COSTS = [0.01, 1.0, 100.0]
+
+
+def fit_path(machine, X, y, costs, n_landmarks=None):
+    """Machines for several C, and for several numbers of landmarks, fitted together."""
+    if n_landmarks is None:
+        machines = [machine.with_params(C=C) for C in costs]
+        fit_together(machines, X, y)
+        return machines
+    name = "n_landmarks"
+    if name not in machine.get_params():
+        name = "approximation_params__n_landmarks"
+    grid = [[machine.with_params(C=C, **{name: k}) for C in costs] for k in n_landmarks]
+    fit_together([one for row in grid for one in row], X, y, nested=True)
+    return grid
 
 
 def counting(gamma=1.0):
@@ -56,7 +70,7 @@ def test_every_cost_gives_the_fit_on_its_own(machine):
 def test_a_prescribed_number_of_runs_starts_afresh_at_every_cost(n_classes):
     """One run over the data from the last C's solution is not the run that LLSVM.fit makes."""
     labels = Y + (X[:, 0] > 1.0) if n_classes == 3 else Y
-    machine = LLSVM(30, gamma=1.0, block_rows=50, random_state=0)
+    machine = LLSVM(30, gamma=1.0, runs=1, block_rows=50, random_state=0)
     table = sweep(machine, X, labels, {"C": COSTS})
     for row in table.itertuples():
         alone = clone(machine).set_params(C=row.C).fit(X, labels)
@@ -210,12 +224,8 @@ def test_the_seconds_add_up_and_the_first_of_a_group_bears_what_is_shared():
 
 def test_scores_together_are_scores_alone():
     machines = fit_path(LASN(30, random_state=0), X, Y, COSTS)
-    for one, scores in zip(machines, shared_scores(machines, NEW), strict=True):
+    for one, scores in zip(machines, scores_of(machines, machines[0].rows_of(NEW)), strict=True):
         np.testing.assert_allclose(scores[:, 0], one.decision_function(NEW), atol=1e-9)
-    others = [LASN(30, random_state=seed).fit(X, Y) for seed in (1, 2)]
-    assert shared_scores(others, NEW) is None
-    exact = fit_path(KernelMachine("exact", "dcd", intercept="none"), X, Y, COSTS)
-    assert shared_scores(exact, NEW) is None
 
 
 def test_machines_of_a_path_are_whole():
@@ -305,11 +315,9 @@ def test_a_cost_that_fails_leaves_the_others_alone(nested):
 @pytest.mark.parametrize(
     ("machine", "grid", "options", "message"),
     [
-        (LASN(), {"h": [1.0]}, {}, "LASN has no parameter h"),
+        (LASN(), {"h": [1.0]}, {}, "Invalid parameter 'h'"),
         (LASN(), {"C": []}, {}, "at least one value"),
         (LASN(), {"C": [1.0]}, {"nested": True}, "put n_landmarks in the grid"),
-        (LASN(factor="eigen-drop"), {"n_landmarks": [3]}, {"nested": True}, "not nested"),
-        (LASNRegressor(), {"n_landmarks": [3]}, {"nested": True}, "nested=True needs"),
         (LASN(), {"n_landmarks": ["sqrt"]}, {"nested": True}, "whole numbers"),
     ],
 )

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernlab import SparseCholeskySVC
-from kernlab.estimators.sparse_sigma import cross_validate_sigma
+from kernlab.estimators.sparse import cross_validate_sigma
 from kernlab.rows import distinct_rows, duplicates
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,6 @@ from sklearn.datasets import make_moons
 
 from kernlab import FPC, HSSSVC, LASN, KernelMachine, SparseCholeskySVC
 from kernlab.approximations import CompactKernel, Nystrom
-from kernlab.estimators.path import fit_path
 from kernlab.kernels import gamma_from_sigma
 
 X, y = make_moons(150, noise=0.2, random_state=0)
@@ -45,11 +44,3 @@ def test_approximations_see_the_same_rows():
         for stored in (WHOLE, IN_PARTS)
     ]
     np.testing.assert_allclose(*near)
-
-
-def test_a_path_decides_alike():
-    first, second = (
-        fit_path(LASN(n_landmarks=20, gamma=1.0, random_state=0), stored, y, [1.0])[0]
-        for stored in (WHOLE, IN_PARTS)
-    )
-    np.testing.assert_allclose(first.decision_function(X), second.decision_function(X), atol=1e-6)

@@ -5,7 +5,7 @@ kernel values a matrix, `products` multiplies with it, `factor` factorises it by
 `backends`, and `approximation` is all that as `CompactKernel`.
 """
 
-from kernlab.approximations.compact.approximation import CompactKernel
+from kernlab.approximations.compact.approximation import CompactKernel, NearlyDiagonalWarning
 from kernlab.approximations.compact.assembly import entry_bytes
 from kernlab.approximations.compact.factor import Analysis, factorise
 from kernlab.approximations.compact.widths import (
@@ -21,6 +21,7 @@ from kernlab.approximations.compact.widths import (
 __all__ = [
     "Analysis",
     "CompactKernel",
+    "NearlyDiagonalWarning",
     "alpha_by_trade_off",
     "default_sparsity",
     "distances_from",

@@ -24,7 +24,12 @@ from kernlab.features import Features
 from kernlab.kernels import Compact, askey_exponent
 from kernlab.runtime import single_blas_thread
 
+LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
 FEATURE_BYTES = 52  # an entry of L and of F, and of LIBLINEAR's copies of F
+
+
+class NearlyDiagonalWarning(UserWarning):
+    """A sparse kernel matrix whose rows hardly see each other."""
 
 
 class CompactKernel(FeatureMap):
@@ -101,6 +106,11 @@ class CompactKernel(FeatureMap):
         self.max_memory = max_memory
 
     # ------------------------------------------------------------------------ fitting
+    def count_rows(self, counts):
+        """Let each row stand for so many equal ones: its shift is then 1 / count of theirs (see
+        `kernlab.rows.duplicates`)."""
+        return self.set_params(shift=self.shift / counts)
+
     def _make_kernel(self, X):
         if isinstance(self.kernel, Compact):
             positive(self.kernel.l, "l")
@@ -135,6 +145,20 @@ class CompactKernel(FeatureMap):
             self._matrix = self._near.matrix(1.0 + self._shift, self.max_memory)
         self._product = SparseProduct(self._matrix)
         self._check_definiteness(X.shape[1])
+        self._warn_if_nearly_diagonal()
+
+    def _warn_if_nearly_diagonal(self):
+        sums = self._product(np.ones((self.rank_, 1)))
+        others = float(np.mean(sums) - 1.0 - np.mean(self._shift))
+        if others < LEAST_SEEN:
+            warnings.warn(
+                "the kernel matrix is nearly diagonal: what a row sees of all others together is "
+                f"{others:.0e} of what it sees of itself, so that hardly more than the intercept "
+                "decides new rows. Sparse kernels suit rows of few features: raise sigma, lower "
+                "sparsity, set a smaller l, or take LASN.",
+                NearlyDiagonalWarning,
+                stacklevel=5,
+            )
 
     def _shifts(self, n_rows):
         """The shift of each row."""
@@ -282,10 +306,12 @@ class CompactKernel(FeatureMap):
             return factor.rows(self.drop)
 
     def features(self, X):
-        """The features of X as a solver takes them; of the fitted rows, those of the factor."""
+        """The features of X as a solver takes them; of the fitted rows, those of the factor, which
+        is square, so that weights have dual variables of their own."""
         rows = self._validated_rows(X)
-        known = self._is_fitted_on(rows)
-        return Features(self._training_features() if known else self.transform(rows))
+        if not self._is_fitted_on(rows):
+            return Features(self.transform(rows))
+        return Features(self._training_features(), dual_of=self.dual_from_weights)
 
     def transform(self, X):
         """Features of rows, sparse: phi(x) with F phi(x) = K(fitted rows, x).

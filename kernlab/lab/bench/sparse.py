@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from kernlab.approximations.compact import radius_by_quantile
 from kernlab.datasets import load_dataset
 from kernlab.estimators import SparseCholeskySVC
-from kernlab.estimators.sparse_sigma import best_sigma, cross_validate_sigma
+from kernlab.estimators.sparse import best_sigma, cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine.base import NotRun, Point, Study

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from kernlab.features import as_features
 from kernlab.runtime import for_each_block, memory_limit, single_blas_thread, thread_count
 from kernlab.solvers.certificates import certify_primal
 from kernlab.solvers.linear.dcd import floating_rows, solve_dcd
@@ -42,7 +43,6 @@ def solve_liblinear(
     random_state=None,
     start=None,
     callback=None,
-    dual_of=None,
     max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) with LIBLINEAR.
@@ -57,9 +57,9 @@ def solve_liblinear(
     `tol` (1e-4) is LIBLINEAR's own stopping tolerance, and `converged` its own opinion; the duality
     gap reported is ours. It starts from zero always: `start` can be None or a result. The KKT
     residual is the projected gradient of the dual at the dual variables that the certificate uses:
-    those near the weights, or exactly theirs where the caller knows them, `dual_of(w)` being beta
-    with F^T beta = w (dual variables times labels). Where rows of one sign alone have weight, which
-    LIBLINEAR refuses, the intercept decides if it is free, and `solve_dcd` finds the weights else.
+    those near the weights, or exactly theirs where the features know them (`Features.dual_of`).
+    Where rows of one sign alone have weight, which LIBLINEAR refuses, the intercept decides if it
+    is free, and `solve_dcd` finds the weights else.
     """
     tol, max_iter = check_limits(
         1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
@@ -67,6 +67,7 @@ def solve_liblinear(
     random_state = 0 if random_state is None else random_state
     call = Call(y, C, start)
     _check(method, loss, intercept, call.starts)
+    dual_of = as_features(F).dual_of
     F = floating_rows(F, max_memory)
     columns = [signs(column, F.shape[0]) for column in call.columns]
     tasks = [(column, float(value)) for column in columns for value in call.costs]

@@ -71,8 +71,8 @@ def solve_sbm(
     began = time.perf_counter()
     _check(intercept, block_rows, drop, passes_per_block, runs)
     loss, F = get_loss(loss), as_features(F)
-    # Of a map on rows in memory, keep the features if they are few; what is formed may be endless.
-    if F.map_ is not None and F.nbytes <= memory_limit(max_memory) // 4:
+    # Of rows in memory keep the features, if they are few; those of a file may be endless.
+    if F.has_rows_in_memory and F.nbytes <= memory_limit(max_memory) // 4:
         F = Features(F.stored())
     y = signs(y, F.shape[0])
     costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)

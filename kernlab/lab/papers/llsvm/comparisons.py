@@ -76,7 +76,7 @@ def _model(point, seed):
         return BASELINES["poly2"].make(C=C, random_state=seed)
     if point.method == "LIBSVM":
         return LibSVM(C=C, gamma=gamma, cache_size=2000)
-    return LLSVM(n_landmarks=point["n_landmarks"], gamma=gamma, C=C, random_state=seed)
+    return LLSVM(n_landmarks=point["n_landmarks"], gamma=gamma, C=C, runs=1, random_state=seed)
 
 
 def _measure(point, seed):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from kernlab.approximations.compact import Analysis
 from kernlab.datasets import load_dataset
 from kernlab.estimators import SparseCholeskySVC
-from kernlab.estimators.sparse_sigma import cross_validate_sigma
+from kernlab.estimators.sparse import cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine.base import Point, Study, Tolerance

@@ -1,0 +1,467 @@
+"""The papers' machines: pairs of the registries with their papers' defaults, and nothing else.
+
+LLSVM (Zhang, Lan, Wang and Moerchen 2012), LASN (Jiang and Li 2020) and ADMM-HSS (Cipolla and
+Gondzio 2021); the sparse machine and FPC, which may choose a parameter, have modules of their own.
+"""
+
+from operator import attrgetter
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from kernlab.estimators.fitting import fit_together
+from kernlab.estimators.machine import (
+    EVERYWHERE,
+    KERNEL,
+    SOLVER,
+    KernelMachine,
+    Pair,
+    gamma_of,
+    same,
+)
+
+LANDMARKS = same("n_landmarks", "landmarks", "factor", "dtype", "landmark_params")
+
+
+class LASN(KernelMachine):
+    """Kernel classification by Nystrom features and Newton's method on the squared hinge.
+
+        minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))^2
+
+    with f(x) = M^T k(landmarks, x) (LASN eq. 16 to 21). Training is the choice of the landmarks,
+    one pass over the kernel values, and a few Newton steps to a certified optimum; the features
+    of a row are formed only while it is on the wrong side of its margin. Several classes are
+    solved one against the rest, from the same kernel values.
+
+    Parameters
+    ----------
+    n_landmarks : int or "sqrt", default "sqrt"
+        k, or the square root of the number of rows.
+    landmarks : str or array of shape (k, n_features), default "kmeans"
+        "kmeans" (the paper's), "uniform", "first", "rpcholesky", "leverage", or the points.
+    kernel, gamma, degree, coef0
+        See `KernelMachine`; the paper's gamma, and the default, is "variance".
+    C : float, default 10.0
+        Multiplies the sum of losses; the paper's is 10.
+    intercept : {"penalised", "free", "none"}, default "penalised"
+    factor : {"cholesky", "eigen-drop", "eigen-replace"}, default "cholesky"
+        "eigen-drop" is the paper's treatment of tiny eigenvalues (see `Nystrom`).
+    dtype : {"float64", "float32"}, default None
+        Of the kernel values; None for single precision where there are many and the result bears
+        it; the solver goes on in double where it does not.
+    tol : float, default 1e-6
+        Of the gradient relative to the gradient at zero.
+    max_iter : int, default 200
+        Newton steps.
+    landmark_params : dict, default None
+        Further arguments of `choose_landmarks`: max_rows, candidates, n_steps.
+    solver_params : dict, default None
+        Further arguments of `solve_newton`: method, eta, gap_tol, warm_up.
+    class_weight, random_state, max_memory
+        See `KernelMachine`.
+
+    Attributes
+    ----------
+    landmarks_ : array of shape (k, n_features)
+        In the order of the features.
+    approximation_, coef_, intercept_, results_, result_, n_iter_, timings_, nbytes_, classes_
+        See `KernelMachine`.
+
+    Examples
+    --------
+    >>> from kernlab import LASN
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(500, noise=0.2, random_state=0)
+    >>> machine = LASN(random_state=0).fit(X, y)
+    >>> machine.score(X, y) > 0.95, machine.result_.relative_gap < 1e-4
+    (True, True)
+    """
+
+    approximation, solver, loss = "nystrom", "newton", "squared_hinge"
+    to_approximation = KERNEL | EVERYWHERE | LANDMARKS
+    landmarks_ = property(attrgetter("approximation_.landmarks_"))
+
+    def __init__(
+        self,
+        n_landmarks="sqrt",
+        *,
+        landmarks="kmeans",
+        kernel="rbf",
+        gamma="variance",
+        degree=3,
+        coef0=1.0,
+        C=10.0,
+        intercept="penalised",
+        factor="cholesky",
+        dtype=None,
+        tol=1e-6,
+        max_iter=200,
+        class_weight=None,
+        random_state=None,
+        max_memory=None,
+        landmark_params=None,
+        solver_params=None,
+    ):
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.intercept = intercept
+        self.factor = factor
+        self.dtype = dtype
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.landmark_params = landmark_params
+        self.solver_params = solver_params
+
+
+class LASNRegressor(RegressorMixin, Pair):
+    """Kernel regression by Nystrom features and Newton's method.
+
+        minimise over w, b   1/2 |w|^2 + C sum_i max(0, |w . f(x_i) + b - t_i| - epsilon)^2
+
+    The LASN paper says that its method "is also applicable to SVR models"; this is how: the
+    squared epsilon-insensitive loss is the squared distance of a score to an interval about its
+    target, as the squared hinge is to a half-line, and the same iteration solves it.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.1
+        Half the width of the interval.
+    intercept : {"free", "penalised", "none"}, default "free"
+    n_landmarks, landmarks, kernel, gamma, degree, coef0, C, factor, dtype, tol, max_iter, \
+random_state, max_memory, landmark_params, solver_params
+        See `LASN`.
+
+    Attributes
+    ----------
+    landmarks_, approximation_, coef_, intercept_, results_, result_, n_iter_, timings_, nbytes_
+        See `LASN`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernlab import LASNRegressor
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> t = np.sin(X[:, 0])
+    >>> LASNRegressor(gamma=1.0, epsilon=0.01, random_state=0).fit(X, t).score(X, t) > 0.99
+    True
+    """
+
+    approximation, solver, loss = "nystrom", "newton", "squared_epsilon_insensitive"
+    to_approximation = KERNEL | EVERYWHERE | LANDMARKS
+    to_solver = SOLVER | same("epsilon")
+    landmarks_ = property(attrgetter("approximation_.landmarks_"))
+
+    def __init__(
+        self,
+        n_landmarks="sqrt",
+        *,
+        landmarks="kmeans",
+        kernel="rbf",
+        gamma="variance",
+        degree=3,
+        coef0=1.0,
+        C=10.0,
+        epsilon=0.1,
+        intercept="free",
+        factor="cholesky",
+        dtype=None,
+        tol=1e-6,
+        max_iter=200,
+        random_state=None,
+        max_memory=None,
+        landmark_params=None,
+        solver_params=None,
+    ):
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.epsilon = epsilon
+        self.intercept = intercept
+        self.factor = factor
+        self.dtype = dtype
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.landmark_params = landmark_params
+        self.solver_params = solver_params
+
+    def task(self, labels):
+        """The targets as a column."""
+        return {}, np.asarray(labels, dtype=np.float64)[:, None]
+
+    def answer(self, scores):
+        """The scores are the values."""
+        return scores[:, 0]
+
+
+class LLSVM(KernelMachine):
+    """Kernel classification by Nystrom features and selective block minimization.
+
+        minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))
+
+    with f(x) = M^T k(landmarks, x) (LLSVM eq. 14). Rows come in blocks, from memory or from a file
+    larger than memory; the features of one block and of the rows kept from others are all that is
+    held. The data are run over until the duality gap is small; the paper runs over them once
+    (`runs=1`), which may end far from the optimum, and then says so.
+
+    Parameters
+    ----------
+    n_landmarks, landmarks, kernel, gamma, degree, coef0
+        See `LASN`.
+    C : float, default 1.0
+        Multiplies the sum of losses.
+    loss : {"hinge", "squared_hinge"}, default "hinge"
+        The hinge is the paper's.
+    intercept : {"penalised", "none"}, default "penalised"
+    factor : {"cholesky", "eigen-drop", "eigen-replace"}, default "cholesky"
+        "eigen-replace" is the paper's treatment of tiny eigenvalues.
+    dtype : {"float64", "float32"}, default None
+        Of the features; None for that of X.
+    runs : int, default None
+        Over the data; None for as many as `tol` takes, 1 is the paper's.
+    block_rows : int, default 20000
+    drop : float, default 0.75
+        The share of a block's rows that is dropped after it; both are the paper's.
+    tol : float, default 1e-3
+        Of the duality gap relative to the objective.
+    max_iter : int, default 100
+        Runs over the data at most.
+    landmark_params : dict, default None
+        Further arguments of `choose_landmarks`: max_rows, candidates, n_steps.
+    class_weight, random_state, max_memory
+        See `KernelMachine`.
+
+    Attributes
+    ----------
+    landmarks_, approximation_, coef_, intercept_, results_, result_, n_iter_, timings_, nbytes_, \
+classes_
+        See `LASN`.
+
+    Examples
+    --------
+    >>> from kernlab import LLSVM
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(500, noise=0.2, random_state=0)
+    >>> machine = LLSVM(random_state=0).fit(X, y)
+    >>> machine.score(X, y) > 0.9, machine.result_.relative_gap <= 1e-3
+    (True, True)
+    """
+
+    approximation, solver = "nystrom", "sbm"
+    to_approximation = KERNEL | EVERYWHERE | LANDMARKS
+    to_solver = SOLVER | same("runs", "block_rows", "drop")
+    landmarks_ = property(attrgetter("approximation_.landmarks_"))
+
+    def __init__(
+        self,
+        n_landmarks="sqrt",
+        *,
+        landmarks="kmeans",
+        kernel="rbf",
+        gamma="variance",
+        degree=3,
+        coef0=1.0,
+        C=1.0,
+        loss="hinge",
+        intercept="penalised",
+        factor="cholesky",
+        dtype=None,
+        runs=None,
+        block_rows=20_000,
+        drop=0.75,
+        tol=1e-3,
+        max_iter=100,
+        class_weight=None,
+        random_state=None,
+        max_memory=None,
+        landmark_params=None,
+    ):
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.loss = loss
+        self.intercept = intercept
+        self.factor = factor
+        self.dtype = dtype
+        self.runs = runs
+        self.block_rows = block_rows
+        self.drop = drop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.landmark_params = landmark_params
+
+
+class HSSSVC(KernelMachine):
+    """Kernel classification through a hierarchical approximation of the kernel matrix.
+
+        k(x, z) = exp(-|x - z|^2 / (2 h^2))
+
+        minimise over w, b   1/2 |w|^2 + C sum_i max(0, 1 - y_i (w . phi(x_i) + b))
+
+    For one h the kernel matrix is compressed and K~ + beta I factorised once; every class and every
+    C is then a right-hand side of that factor. `sweep` over C and h shares all that can be shared:
+    the tree and the neighbours for all h, the factor for all C, which are solved as one block.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Multiplies the sum of losses.
+    h : float or str, default "scale"
+        The width; or a rule for gamma = 1 / (2 h^2): "scale", "variance", "median", "auto".
+    beta : float or str, default "auto"
+        Of ADMM: a number, refused where K~ has an eigenvalue that is too low for it; "auto", the
+        paper's 100, 1000 above 100,000 rows, 10,000 above 1,000,000, raised where K~ needs more; or
+        "adaptive", the quickest way to convergence.
+    max_iter : int, default 10
+        Steps of ADMM; exactly so many, as in the paper, where `tol` is None. Ten steps are
+        far from the optimum: no dual variable has come as far as a large C, so that all C from some
+        value on give the same machine. To choose a C, set `tol`.
+    tol : float, default None
+        The relative duality gap (with K~) to reach; takes a larger `max_iter`.
+    rel_tol, abs_tol, max_rank : default 1e-2, 1e-8 and 50,000
+        Where the bases of clusters end (see `HSSKernel`).
+    leaf_size, clustering, approximate_neighbors, mode, dtype
+        Of the approximation, as well.
+    loss : {"hinge", "squared_hinge"}, default "hinge"
+    intercept : {"free", "penalised", "none"}, default "free"
+    relaxation, acceleration : default None
+        Of ADMM; None for none of both with a fixed number of steps, and for the solver's own
+        defaults with a tolerance.
+    certificate : {"approximate", "exact"}, default "approximate"
+        Objectives and KKT residual with K~, or with the exact kernel, whose products are streamed.
+    prediction : {"exact", "structure"}, default "exact"
+        By the kernel between new rows and all support vectors; or by K~'s own skeletons, which are
+        fewer: much faster, and about as exact as K~.
+    class_weight, random_state, max_memory, approximation_params, solver_params
+        See `KernelMachine`.
+
+    Attributes
+    ----------
+    h_, beta_ : float
+        The width in use, and the beta of the last step.
+    approximation_ : HSSKernel
+        With `quality()` and `save(path)`.
+    dual_coef_, support_, intercept_, results_, result_, n_iter_, timings_, nbytes_, classes_
+        See `KernelMachine`.
+
+    Examples
+    --------
+    >>> from kernlab import HSSSVC
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> machine = HSSSVC(h=0.2, tol=1e-3, max_iter=1000, beta="adaptive", random_state=0)
+    >>> machine.fit(X, y).score(X, y) > 0.99
+    True
+    """
+
+    approximation, solver, kernel = "hss", "dual-admm", "rbf"
+    to_approximation = (
+        EVERYWHERE
+        | {"gamma": gamma_of("h")}
+        | same("rel_tol", "abs_tol", "max_rank", "leaf_size", "clustering")
+        | same("approximate_neighbors", "mode", "dtype")
+    )
+    to_solver: ClassVar[dict] = {
+        **same("loss", "intercept", "tol", "beta", "relaxation", "acceleration", "certificate"),
+        "max_iter": lambda machine: None if machine.tol is None else machine.max_iter,
+        "steps": lambda machine: machine.max_iter if machine.tol is None else None,
+    }
+    h_ = property(lambda machine: 1.0 / np.sqrt(2.0 * machine.approximation_.kernel_.gamma))
+    beta_ = property(lambda machine: machine.result_.trace[-1]["beta"])
+
+    def __init__(
+        self,
+        C=1.0,
+        h="scale",
+        beta="auto",
+        *,
+        max_iter=10,
+        tol=None,
+        rel_tol=1e-2,
+        abs_tol=1e-8,
+        max_rank=50_000,
+        leaf_size=None,
+        clustering="2means",
+        approximate_neighbors=64,
+        mode="fast",
+        dtype=None,
+        loss="hinge",
+        intercept="free",
+        relaxation=None,
+        acceleration=None,
+        certificate="approximate",
+        prediction="exact",
+        class_weight=None,
+        random_state=None,
+        max_memory=None,
+        approximation_params=None,
+        solver_params=None,
+    ):
+        self.C = C
+        self.h = h
+        self.beta = beta
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rel_tol = rel_tol
+        self.abs_tol = abs_tol
+        self.max_rank = max_rank
+        self.leaf_size = leaf_size
+        self.clustering = clustering
+        self.approximate_neighbors = approximate_neighbors
+        self.mode = mode
+        self.dtype = dtype
+        self.loss = loss
+        self.intercept = intercept
+        self.relaxation = relaxation
+        self.acceleration = acceleration
+        self.certificate = certificate
+        self.prediction = prediction
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.approximation_params = approximation_params
+        self.solver_params = solver_params
+
+    @property
+    def decides_by(self):
+        """The method of the approximation that decides new rows."""
+        return {"exact": "dual_decision", "structure": "structured_decision"}[self.prediction]
+
+    def fit_on(self, approximation, y, sample_weight=None):
+        """Fit to labels of the rows that an `HSSKernel` was fitted on, which is taken as it is.
+
+        Parameters
+        ----------
+        approximation : HSSKernel
+            Of another machine (`machine.approximation_`), or one that was read from a file
+            (`HSSKernel.load`): its width counts, and its factor where beta is the same.
+        y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        fit_together([self], approximation.X_, y, sample_weight, on=approximation)
+        return self
