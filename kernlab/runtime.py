@@ -250,7 +250,22 @@ def require_memory(needed, max_memory, *, what, arithmetic, way_out, at_least=Fa
         )
 
 
-# ------------------------------------------------------------------------------------------- files
+# ------------------------------------------------------------------- environment variables, files
+@contextmanager
+def environment(changes):
+    """Environment variables set inside the block, and as they were after it."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 def write_whole(path, content):
     """Write a file (bytes or text) that readers find as it was or complete, never half-written."""
     path = Path(path)

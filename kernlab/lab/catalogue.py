@@ -1,7 +1,7 @@
-"""Every study of the workbench by its id, and running them by it.
+"""Every study and every figure of the workbench by its id, and running studies by it.
 
-A package of studies is named once, in the list below: that is all that it takes for the command
-line, the tests, the figures and the report to know them.
+A package of studies is named once in the list below, its figures beside it: that is all that it
+takes for the command line, the tests, the notebooks and the report to know them.
 """
 
 from kernlab.lab.bench import fpc as bench_fpc
@@ -16,29 +16,39 @@ from kernlab.lab.engine.rows import NoResults, tables_dir
 from kernlab.lab.engine.run import PROFILES, Outcome, Profile, StudyWarning, get_profile
 from kernlab.lab.engine.study import Point, Study, derive_seed, point_seed
 from kernlab.lab.papers import lasn
+from kernlab.lab.papers.fpc import figures as fpc_figures
 from kernlab.lab.papers.fpc import studies as fpc
+from kernlab.lab.papers.hss import figures as hss_figures
 from kernlab.lab.papers.hss import studies as hss
+from kernlab.lab.papers.lasn import figures as lasn_figures
+from kernlab.lab.papers.llsvm import figures as llsvm_figures
 from kernlab.lab.papers.llsvm import studies as llsvm
+from kernlab.lab.papers.sparse import figures as sparse_figures
 from kernlab.lab.papers.sparse import studies as sparse
+from kernlab.lab.plots.registry import by_study
 
-# One line per package of studies.
-_PACKAGES = (
-    llsvm,
-    lasn,
-    sparse,
-    hss,
-    fpc,
-    bench,
-    bench_nystrom,
-    bench_fpc,
-    bench_sparse,
-    bench_hss,
-)
+# One line per package of studies, its figures beside it.
+_PACKAGES = {
+    llsvm: llsvm_figures,
+    lasn: lasn_figures,
+    sparse: sparse_figures,
+    hss: hss_figures,
+    fpc: fpc_figures,
+    bench: None,
+    bench_nystrom: None,
+    bench_fpc: None,
+    bench_sparse: None,
+    bench_hss: None,
+}
 
 STUDIES, FUNCTIONS = collect(_PACKAGES)
 """Every study with the catalogue's parameters, and the functions that take others, by id."""
 
+FIGURES = by_study(spec for figures in _PACKAGES.values() if figures for spec in figures.FIGURES)
+"""All figures: study id -> list of `FigureSpec`."""
+
 __all__ = [
+    "FIGURES",
     "FUNCTIONS",
     "PROFILES",
     "STUDIES",

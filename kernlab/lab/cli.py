@@ -14,16 +14,20 @@ profile_option = click.option(
     type=click.Choice(PROFILES),
     default="quick",
     show_default=True,
-    help="quick: embedded data, minutes; standard: the data at hand, hours; paper: full size.",
+    help="quick: embedded data, minutes; standard: the data found here, hours; paper: full size.",
 )
 data_option = click.option(
     "--data",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
+    callback=lambda ctx, _, folder: _settings(ctx, KERNLAB_DATA=folder),
+    expose_value=False,
     help="Folder of data files (as KERNLAB_DATA).",
 )
 out_option = click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
+    callback=lambda ctx, _, folder: _settings(ctx, KERNLAB_OUT=folder),
+    expose_value=False,
     help="Folder for all results (as KERNLAB_OUT); figures/ by default.",
 )
 jobs_option = click.option(
@@ -34,35 +38,39 @@ jobs_option = click.option(
 fresh_option = click.option("--fresh", is_flag=True, help="Discard what was computed before.")
 
 
-class House(click.Group):
+def _settings(ctx, **folders):
+    """Settings that hold while the command runs, for every process started from it too."""
+    given = {name: str(f.expanduser().resolve()) for name, f in folders.items() if f is not None}
+    if given:
+        from kernlab.runtime import environment
+
+        ctx.with_resource(environment(given))
+
+
+class Commands(click.Group):
     """Commands whose known errors are a paragraph, not a traceback."""
 
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo(
-                "\nInterrupted. All that was finished is kept; the same command goes on from "
-                "there.",
-                err=True,
+            text = (
+                "Interrupted. All that was finished is kept; the same command goes on from there."
             )
+            click.echo(f"\n{text}", err=True)
             ctx.exit(INTERRUPTED)
         except click.exceptions.ClickException:
             raise
         except Exception as error:
-            if ctx.params.get("debug") or not is_known(error):
+            # Known errors are raised for people to read: kernlab's own, and the system's.
+            ours = any(kind.__module__.startswith("kernlab.") for kind in type(error).__mro__)
+            if ctx.params.get("debug") or not (ours or isinstance(error, OSError)):
                 raise
             click.echo(f"Error: {error}", err=True)
             ctx.exit(1)
 
 
-def is_known(error):
-    """Whether an error was raised for people to read: one of kernlab's own, or the system's."""
-    ours = any(kind.__module__.startswith("kernlab.") for kind in type(error).__mro__)
-    return ours or isinstance(error, OSError)
-
-
-@click.group(cls=House, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kernlab")
 @click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
 def main(debug):
@@ -71,7 +79,7 @@ def main(debug):
 
 @main.command()
 def doctor():
-    """Check what is installed, which data are at hand, and say what to do about problems."""
+    """Check what is installed, which data are there, and say what to do about problems."""
     from kernlab.lab.doctor import diagnose
 
     text, well = diagnose()
@@ -81,41 +89,108 @@ def doctor():
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[IDS|PAPERS|NOTEBOOKS]...")
+@click.option(
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="A study's parameter, such as landmarks=10,20 or datasets=ijcnn1,my.svm.",
+)
 @profile_option
 @jobs_option
 @data_option
 @out_option
 @fresh_option
-@click.option("--list", "only_list", is_flag=True, help="Show what would be done, and stop.")
-def reproduce(names, profile, jobs, data, out, fresh, only_list):
+@click.option("--list", "only_list", is_flag=True, help="Show what is there and missing, and stop.")
+def reproduce(names, parameters, profile, jobs, fresh, only_list):
     """Run studies, draw their figures, execute notebooks; with no names everything, and the report.
 
     What was computed before is kept. The exit code is 0 only if all that was asked for was done.
     """
-    _use(data, out)
-    from kernlab.lab.report import reproduce as work
+    from kernlab.lab import reproduce as work
+    from kernlab.lab.engine.parameters import parse_parameters
     from kernlab.runtime import thread_count
 
-    selection = work.select(names)
+    selection = work.select(names, parse_parameters(parameters))
     if only_list:
-        click.echo(_listing(selection))
+        header, *rows = work.listing(selection, profile)
+        click.echo(_aligned(rows, header))
         return
-    done = work.reproduce(
-        selection, profile, jobs=jobs or thread_count(), fresh=fresh, say=click.echo
-    )
-    click.echo("\n" + work.summary(done))
+    jobs = jobs or thread_count()
+    done = work.reproduce(selection, profile, jobs=jobs, fresh=fresh, say=click.echo)
+    click.echo(f"\n{done}")
     sys.exit(1 if done.failures() else 0)
+
+
+@main.group()
+def record():
+    """The rows on record in figures/record: renewing, checking and showing them."""
+
+
+@record.command()
+@click.argument("ids", nargs=-1)
+@click.option("--compute", is_flag=True, help="First run the studies under the standard profile.")
+@jobs_option
+@data_option
+@out_option
+def update(ids, compute, jobs):
+    """Put finished rows of the standard and the paper profile on record."""
+    from kernlab.lab.catalogue import execute
+    from kernlab.lab.engine.record import update as put
+    from kernlab.runtime import thread_count
+
+    for study in _studies(ids):
+        if compute:
+            execute(study, "standard", jobs=jobs or thread_count())
+        points = put(study)
+        if points or ids:
+            click.echo(f"{study.id}: {points} points on record")
+
+
+@record.command("check")
+@click.argument("ids", nargs=-1)
+@click.option("--sample", type=click.IntRange(min=1), help="So many points, drawn at random.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@data_option
+def check_record(ids, sample, seed):
+    """Compute recorded points again; all but times and memory must agree."""
+    from kernlab.lab.engine.record import check as compare
+
+    count, differences = compare(_studies(ids), sample, seed)
+    click.echo(
+        "\n".join([*differences, f"{count} points computed again, {len(differences)} differ"])
+    )
+    sys.exit(1 if differences or (ids and not count) else 0)
+
+
+@record.command()
+@click.argument("ids", nargs=-1)
+def show(ids):
+    """What is on record of each study, from when, and of which machine."""
+    from kernlab.lab.engine.record import show as told
+
+    table = told(_studies(ids))
+    click.echo(_aligned(table.itertuples(index=False), table.columns) if len(table) else "Nothing.")
+
+
+def _studies(ids):
+    from kernlab.lab.catalogue import STUDIES, get_study
+
+    return [get_study(id) for id in ids or STUDIES]
 
 
 @main.command()
 @profile_option
 @out_option
 @click.option("--gallery", is_flag=True, help="Also renew figures/gallery, which README shows.")
-def report(profile, out, gallery):
+def report(profile, gallery):
     """Build the report page from what has been computed."""
-    _use(None, out)
+    from kernlab.lab.catalogue import StudyError, tables_dir
     from kernlab.lab.report import build_report
 
+    if not any(tables_dir(profile).glob("*.csv")):
+        command = f"kernlab reproduce --profile {profile}"
+        raise StudyError(f"Nothing has been computed under the {profile} profile yet: {command}")
     click.echo(build_report(profile))
     if gallery:
         from kernlab.lab.report.gallery import renew_gallery
@@ -130,35 +205,39 @@ def report(profile, out, gallery):
 @data_option
 @out_option
 @fresh_option
-def bench(name, profile, data, out, fresh):
+def bench(name, profile, fresh):
     """Time kernlab against its peers; without a name, list what can be timed."""
-    _use(data, out)
     from kernlab.lab.catalogue import STUDIES, execute
     from kernlab.lab.engine.registry import unknown
-    from kernlab.lab.report.text import align, bench_text
+    from kernlab.lab.report.text import bench_text
 
-    benches = {id: study for id, study in STUDIES.items() if id.startswith("bench-")}
+    benches = {id.removeprefix("bench-"): s for id, s in STUDIES.items() if id.startswith("bench-")}
     if name is None:
-        rows = [(id.removeprefix("bench-"), study.question) for id, study in benches.items()]
-        click.echo(align(rows, ("name", "question")) if rows else "There is nothing to time yet.")
+        rows = [(short, study.question) for short, study in benches.items()]
+        click.echo(_aligned(rows, ("name", "question")))
         return
-    id = name if name in benches else f"bench-{name}"
-    if id not in benches:
-        raise unknown("benchmark", name, [known.removeprefix("bench-") for known in benches])
-    outcome = execute(id, profile, fresh=fresh, jobs=1)
-    click.echo(bench_text(benches[id], outcome.table))
-    for note in outcome.notes:
-        click.echo(f"\n{note}")
-    sys.exit(1 if outcome.shortcoming(profile) else 0)
+    study = benches.get(name.removeprefix("bench-"))
+    if study is None:
+        raise unknown("benchmark", name, list(benches))
+    outcome = execute(study, profile, fresh=fresh, jobs=1)
+    click.echo("\n\n".join([bench_text(study, outcome.table), *outcome.notes]))
+    sys.exit(1 if outcome.shortcoming(profile, named=True) else 0)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def lab(options):
-    """Open the notebooks in JupyterLab, on this machine alone. OPTIONS go to JupyterLab."""
-    from kernlab.paths import notebooks_dir
+    """Open a working copy of the notebooks in JupyterLab, on this machine alone.
 
-    folder = notebooks_dir()
+    The copy lies in figures/lab: what is changed there stays there, and git sees none of it.
+    OPTIONS go to JupyterLab.
+    """
+    from kernlab.lab.report.notebook_files import working_copy
+
+    folder, kept = working_copy()
+    for name in kept:
+        text = f"{name}: yours is kept, although the notebook has changed since: {folder / name}"
+        click.echo(text, err=True)
     command = [sys.executable, "-m", "jupyterlab", "--ServerApp.ip=127.0.0.1"]
     command += [f"--ServerApp.root_dir={folder}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -171,34 +250,27 @@ def lab(options):
 
 @main.group()
 def data():
-    """The data sets: what there is, what is at hand, getting and checking it."""
+    """The data sets: what there is, where it is, getting and checking it."""
 
 
 @data.command("list")
 def list_data():
-    """Every data set, its size, and whether it is at hand."""
+    """Every data set, its size, and where it is."""
     from kernlab.datasets import list_datasets
-    from kernlab.lab.report.text import align
 
     table = list_datasets()
-    rows = [
-        (
-            row.name,
-            _count(row.rows),
-            _count(row.features),
-            row.classes,
-            row.where or "no",
-            row.title,
-        )
-        for row in table.itertuples(index=False)
+    counts = [
+        table[name].map("{:,.0f}".format, na_action="ignore") for name in ("rows", "features")
     ]
-    click.echo(align(rows, ("name", "rows", "features", "classes", "at hand", "title")))
+    columns = [table["name"], *counts, table["classes"], table["where"], table["title"]]
+    rows = zip(*(column.fillna("") for column in columns), strict=True)
+    click.echo(_aligned(rows, ("name", "rows", "features", "classes", "found in", "title")))
 
 
 @data.command()
 @click.argument("names", nargs=-1, required=True)
 def get(names):
-    """Have data sets at hand, downloading what is missing."""
+    """Download data sets, where they are not there yet."""
     from kernlab.datasets import get_dataset
 
     for name in names:
@@ -209,14 +281,13 @@ def get(names):
 @data.command()
 @click.argument("names", nargs=-1)
 def verify(names):
-    """Check the files of data sets (all that are at hand by default) against their checksums."""
+    """Check the files of data sets (all that are there by default) against their checksums."""
     from kernlab.datasets import verify_datasets
-    from kernlab.lab.report.text import align
 
     table = verify_datasets(names or None)
     if not names:
         table = table[table["status"] != "missing"]
-    click.echo(align(table.itertuples(index=False), table.columns))
+    click.echo(_aligned(table.itertuples(index=False), table.columns))
     sys.exit(0 if table["status"].isin(("ok", "derived", "unknown")).all() else 1)
 
 
@@ -231,7 +302,7 @@ def path(name):
 
 @main.group()
 def notebooks():
-    """The committed notebooks: renewing them, holding them to the house rules."""
+    """The committed notebooks: renewing them, holding them to the rules."""
 
 
 @notebooks.command()
@@ -247,31 +318,15 @@ def refresh(names):
 @notebooks.command()
 @click.argument("files", nargs=-1)
 def check(files):
-    """Hold notebooks (all by default) to the house rules: one line for each breach."""
+    """Hold notebooks (all by default) to the rules: one line for each breach."""
     from kernlab.lab.report.notebook_rules import check_notebooks
 
     violations = check_notebooks(files)
-    for violation in violations:
-        click.echo(violation)
+    click.echo("\n".join(map(str, violations)) or "The notebooks keep the rules.")
     sys.exit(1 if violations else 0)
 
 
-def _use(data, out):
-    """Options that every process started from here must know of as well."""
-    for variable, folder in (("KERNLAB_DATA", data), ("KERNLAB_OUT", out)):
-        if folder is not None:
-            os.environ[variable] = str(folder.expanduser().resolve())
-
-
-def _listing(selection):
+def _aligned(rows, header):
     from kernlab.lab.report.text import align
 
-    rows = [(study.id, study.paper, study.question) for study in selection.studies]
-    rows += [(name, "notebook", "") for name in selection.notebooks]
-    return align(rows, ("name", "paper", "what it finds out"))
-
-
-def _count(number):
-    import pandas as pd
-
-    return "" if pd.isna(number) else f"{int(number):,}"
+    return align(rows, header)

@@ -19,6 +19,8 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
+from kernlab.runtime import environment
+
 # Read by libraries when they are first loaded, and by processes started from here.
 THREAD_VARIABLES = (
     "KERNLAB_NUM_THREADS",
@@ -164,18 +166,3 @@ def exactly(threads):
             yield
     finally:
         numba.set_num_threads(numba_before)
-
-
-@contextmanager
-def environment(changes):
-    """Environment variables set inside the block, and as they were after it."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -73,8 +73,10 @@ def finished(table):
     return table[table["status"] == OK] if "status" in table else table
 
 
-def draw_figures(specs, table, profile, out=None):
+def draw_figures(specs, table, profile, out=None, study=None):
     """Draw and save figures of one study, each with its caption in a JSON file beside it.
+
+    Their files are named after `study`, which may be one with other parameters than the specs'.
 
     A figure that fails does not keep the others from being drawn; the failures are raised together
     at the end.
@@ -88,13 +90,22 @@ def draw_figures(specs, table, profile, out=None):
     folder.mkdir(parents=True, exist_ok=True)
     drawn, failures = [], []
     for spec in specs:
+        stem = f"{study or spec.study}-{spec.name}"
         try:
-            png, _ = save(spec.draw(table), folder / spec.stem)
+            png, _ = save(spec.draw(table), folder / stem)
         except Exception as error:
-            error.add_note(f"while drawing figure {spec.stem}")
+            error.add_note(f"while drawing figure {stem}")
             failures.append(error)
             continue
-        write_whole(folder / f"{spec.stem}.json", _description(spec, table, profile).encode())
+        described = {
+            "study": study or spec.study,
+            "name": spec.name,
+            "caption": spec.caption.strip(),
+            "profile": profile,
+            "rows": len(table),
+            "finished": len(finished(table)),
+        }
+        write_whole(folder / f"{stem}.json", json.dumps(described, indent=1, ensure_ascii=False))
         drawn.append(png)
     if failures:
         raise ExceptionGroup(f"{len(failures)} of {len(specs)} figures failed", failures)
@@ -129,15 +140,3 @@ def _on_finished_rows(draw):
             return draw(rows)
 
     return guarded
-
-
-def _description(spec, table, profile):
-    described = {
-        "study": spec.study,
-        "name": spec.name,
-        "caption": spec.caption.strip(),
-        "profile": profile,
-        "rows": len(table),
-        "finished": len(finished(table)),
-    }
-    return json.dumps(described, indent=1, ensure_ascii=False) + "\n"

@@ -48,7 +48,12 @@ def compare(study, table, profile):
     anyway.
     """
     if study.id not in published_ids():
-        text = f"{study.id}: the paper prints no numbers"
+        why = (
+            "the paper prints no numbers"
+            if study.on_record
+            else "its parameters are not the paper's"
+        )
+        text = f"{study.id}: {why}"
         return Comparison(f"<p>{escape(text)}</p>", text)
     card = score_study(study.id, table, profile)
     rows = [_row(cell, profile) for cell in card.itertuples(index=False)]

@@ -2,10 +2,9 @@
 
 import datetime
 
-from kernlab.lab.catalogue import StudyError, get_study
+from kernlab.lab.catalogue import FIGURES, StudyError, get_study
 from kernlab.lab.explorers.base import figure_png
 from kernlab.lab.explorers.playground import draw_playground, fit_playground
-from kernlab.lab.papers.figures import FIGURES
 from kernlab.lab.report.machines import machines
 from kernlab.lab.report.outputs import read_provenance, read_tables
 from kernlab.lab.report.text import bench_text

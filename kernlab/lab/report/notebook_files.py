@@ -1,13 +1,16 @@
 """The notebooks that come with kernlab: where they are, and what they say about themselves."""
 
 import ast
+import hashlib
+import json
 from pathlib import Path
 
 import nbformat
 
 from kernlab.lab.engine.base import StudyError
 from kernlab.lab.engine.registry import unknown
-from kernlab.paths import notebooks_dir
+from kernlab.paths import notebooks_dir, output_dir
+from kernlab.runtime import write_whole
 
 FIGURE_KEY = "kernlab_figure"  # in an output's metadata: which declared figure it shows
 NOTEBOOK_VARIABLE = "KERNLAB_NOTEBOOK"  # where a runner found the notebook that it executes
@@ -33,6 +36,30 @@ def find_notebook(name):
         return known[path.name.removesuffix(".ipynb")]
     except KeyError:
         raise unknown("notebook", str(name), known) from None
+
+
+def working_copy(out=None):
+    """A folder with a copy of every notebook, and the names of copies older than their originals.
+
+    A copy that nobody has changed follows the original.
+    """
+    folder = output_dir("lab", out)
+    folder.mkdir(parents=True, exist_ok=True)
+    known, kept = folder / ".copied.json", []
+    copied = json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
+    for path in notebook_paths().values():
+        target, text = folder / path.name, path.read_text(encoding="utf-8")
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if copied.get(path.name) == digest and target.is_file():
+            continue
+        mine = target.read_bytes() if target.is_file() else None
+        if mine is not None and hashlib.sha256(mine).hexdigest() != copied.get(path.name):
+            kept.append(path.name)
+            continue
+        write_whole(target, text)
+        copied[path.name] = digest
+    write_whole(known, json.dumps(copied, indent=1))
+    return folder, kept
 
 
 def read_notebook(path):

@@ -201,8 +201,7 @@ def compares_nothing_that_changes(nb):
 
 
 def declares_what_exists(nb):
-    from kernlab.lab.catalogue import STUDIES
-    from kernlab.lab.papers.figures import FIGURES
+    from kernlab.lab.catalogue import FIGURES, STUDIES
 
     if not declared_studies(nb) and not declared_figures(nb):
         yield (

@@ -6,7 +6,7 @@ from kernlab.datasets import DataError
 from kernlab.datasets.registry import protocol_rows
 from kernlab.lab.engine.rows import NOT_RUN, OK
 from kernlab.lab.engine.run import PROFILES, get_profile
-from kernlab.lab.papers.figures import finished
+from kernlab.lab.plots.registry import finished
 from kernlab.lab.published import SETTING
 from kernlab.lab.report.numbers import as_text
 

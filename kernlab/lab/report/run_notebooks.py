@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from kernlab.lab.engine.processes import Ended, Processes, environment
+from kernlab.lab.engine.processes import Ended, Processes
 from kernlab.lab.engine.registry import unknown
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.report.notebook_files import (
@@ -26,7 +26,7 @@ from kernlab.lab.report.notebook_files import (
 )
 from kernlab.lab.report.notebook_html import write_html
 from kernlab.paths import output_dir
-from kernlab.runtime import bar_options
+from kernlab.runtime import bar_options, environment
 
 _START_SECONDS = 120
 

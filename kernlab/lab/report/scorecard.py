@@ -6,7 +6,7 @@ from math import nan
 import pandas as pd
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.figures import finished
+from kernlab.lab.plots.registry import finished
 from kernlab.lab.published import published, published_ids
 from kernlab.lab.report import reasons
 from kernlab.lab.report.outputs import read_tables

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.figures import finished
+from kernlab.lab.plots.registry import finished
 from kernlab.lab.report.numbers import as_size, as_text
 from kernlab.lab.report.papers import title_of
 

@@ -5,9 +5,9 @@ import signal
 import time
 from pathlib import Path
 
-from kernlab.lab.catalogue import STUDIES, Point, Study
+from kernlab.lab.catalogue import FIGURES, STUDIES, Point, Study
 from kernlab.lab.cli import main
-from kernlab.lab.papers.figures import FIGURES, FigureSpec
+from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import new_figure
 from kernlab.lab.report import notebook_files
 
@@ -54,7 +54,9 @@ OTHER = study("other-t1", paper="other")
 BAD = study("bad-t1", fail, paper="bad")
 CAPPED = study("capped-t1", paper="capped", predict_seconds=lambda p: 1e6 * p.repeat)
 EMPTY = study("empty-t1", paper="empty", grid=lambda profile: [])
-FAR = study("far-t1", paper="far", grid=lambda profile: [Point.make("higgs", "LASN")])
+FAR = study(
+    "far-t1", paper="far", grid=lambda profile: [Point.make("higgs", "LASN"), *grid(profile)[:1]]
+)
 SLOW = study("slow-t1", slow, slow_grid, paper="slow")
 UGLY = study("ugly-t1", paper="ugly")
 BENCH = study("bench-fit", paper="bench", timing=True)

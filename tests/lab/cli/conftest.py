@@ -8,12 +8,11 @@ import cli_house
 import pytest
 from click.testing import CliRunner
 
-from kernlab.lab import cli
-from kernlab.lab.catalogue import STUDIES
+from kernlab.lab import cli, reproduce
+from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine import run
 from kernlab.lab.engine.measuring import measure_point
-from kernlab.lab.papers.figures import FIGURES
-from kernlab.lab.report import notebook_files, reproduce
+from kernlab.lab.report import notebook_files
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""The commands apart from `reproduce`: what they print, and what they exit with."""
+"""The commands apart from `reproduce`: what they do, and what they exit with."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from kernlab.lab import cli
+from kernlab.lab.engine import record
+from kernlab.lab.report import notebook_files
 from kernlab.runtime import MemoryLimitError
-
-BIN = Path(sys.executable).parent
 
 
 def test_help_is_cheap():
@@ -28,18 +29,12 @@ def test_help_is_cheap():
 
 def test_every_command_has_help_that_says_something(kernlab):
     def walk(command, words):
-        result = kernlab(*words, "--help")
-        assert result.exit_code == 0
+        assert kernlab(*words, "--help").exit_code == 0
         assert command.help, words
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, [*words, name])
 
     walk(cli.main, [])
-
-
-def test_installed_command_runs():
-    text = subprocess.check_output([BIN / "kernlab", "--version"], text=True)
-    assert "0.1" in text
 
 
 def test_doctor_exits_by_its_verdict(kernlab, monkeypatch):
@@ -52,7 +47,7 @@ def test_doctor_exits_by_its_verdict(kernlab, monkeypatch):
         assert result.exit_code == (0 if well else 1)
 
 
-def test_data_list_and_path(kernlab, out, tmp_path):
+def test_data_commands(kernlab, out):
     listing = kernlab("data", "list")
     assert listing.exit_code == 0
     a9a = next(line for line in listing.stdout.splitlines() if line.startswith("a9a "))
@@ -62,26 +57,30 @@ def test_data_list_and_path(kernlab, out, tmp_path):
     assert missing.exit_code == 1
     assert "kernlab data get higgs" in missing.stderr
     assert "Traceback" not in missing.stderr
-
-
-def test_data_verify_and_get(kernlab, out):
-    good = kernlab("data", "verify", "magic")
-    assert (good.exit_code, "magic" in good.stdout) == (0, True)
-    gone = kernlab("data", "verify", "higgs")
-    assert gone.exit_code == 1
-    assert "missing" in gone.stdout
-    made = kernlab("data", "get", "two-moons")
-    assert "no file is needed" in made.stdout
+    assert kernlab("data", "verify", "magic").exit_code == 0
+    assert kernlab("data", "verify", "higgs").exit_code == 1
+    assert "no file is needed" in kernlab("data", "get", "two-moons").stdout
 
 
 def test_unknown_names_are_one_paragraph_with_the_nearest(kernlab, house):
-    for words in (("data", "get", "magik"), ("reproduce", "tiny-t2"), ("bench", "fot")):
+    near = {
+        ("data", "get", "magik"): "magic",
+        ("reproduce", "tiny-t2"): "Did you mean tiny-t1",
+        ("bench", "fot"): "Did you mean fit",
+        ("record", "show", "tiny-t2"): "Did you mean tiny-t1",
+    }
+    for words, hint in near.items():
         result = kernlab(*words)
         assert result.exit_code == 1
         assert result.stderr.startswith("Error: ")
         assert "Traceback" not in result.stderr
-    assert "magic" in kernlab("data", "get", "magik").stderr
-    assert "Did you mean fit" in kernlab("bench", "fot").stderr
+        assert hint in result.stderr
+
+
+def test_an_unknown_study_does_not_bring_a_list_of_all(kernlab):
+    said = kernlab("reproduce", "xyzzy").stderr
+    assert "kernlab reproduce --list" in said
+    assert len(said) < 200
 
 
 @pytest.mark.parametrize("error", [MemoryLimitError("K needs 8 GB"), PermissionError(13, "denied")])
@@ -108,10 +107,20 @@ def test_wrong_options_are_explained(kernlab, tmp_path):
         ("reproduce", "--profile", "fast"),
         ("reproduce", "--jobs", "0"),
         ("reproduce", "--data", tmp_path / "none"),
+        ("record", "check", "--sample", "0"),
         ("data", "get"),
         ("nonsense",),
     ):
         assert kernlab(*words).exit_code == 2
+
+
+def test_options_hold_for_the_command_alone(kernlab, house, tmp_path, out):
+    before = dict(os.environ)
+    elsewhere = tmp_path / "elsewhere"
+    result = kernlab("bench", "fit", "--out", elsewhere, "--data", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert (elsewhere / "quick" / "tables" / "bench-fit.csv").exists()
+    assert dict(os.environ) == before
 
 
 def test_bench_lists_and_prints(kernlab, house):
@@ -119,15 +128,32 @@ def test_bench_lists_and_prints(kernlab, house):
     assert listing.stdout.splitlines()[1].split(maxsplit=1) == ["fit", "What of bench-fit?"]
     result = kernlab("bench", "fit")
     assert result.exit_code == 0, result.output
-    header, first, *_ = result.stdout.splitlines()
-    assert header.split() == ["dataset", "method", "fit_seconds", "test_accuracy", "peak_bytes",
-                              "status"]  # fmt: skip
-    assert first.split()[:2] == ["toy", "LASN"]
-    assert "1 s (0.5 s to 1.5 s)" in first
+    assert "1 s (0.5 s to 1.5 s)" in result.stdout.splitlines()[1]
     assert kernlab("bench", "bench-fit").exit_code == 0
 
 
-def test_report_prints_its_path(kernlab, house, out):
+def test_the_record_is_renewed_checked_and_shown(kernlab, house, tmp_path, monkeypatch):
+    folder = tmp_path / "record"
+    monkeypatch.setattr(record, "record_dir", lambda: folder)
+    assert kernlab("record", "show").stdout == "Nothing.\n"
+    assert kernlab("record", "check", "tiny-t1").exit_code == 1, "asked for and not there"
+    assert (
+        "tiny-t1: 4 points on record" in kernlab("record", "update", "tiny-t1", "--compute").stdout
+    )
+    assert sorted(p.name for p in folder.rglob("*.*")) == ["provenance.json", "tiny-t1.csv"]
+    assert "tiny-t1  4 of 4" in kernlab("record", "show").stdout
+    checked = kernlab("record", "check", "--sample", "3")
+    assert (checked.exit_code, checked.stdout) == (0, "3 points computed again, 0 differ\n")
+    table = folder / "tables" / "tiny-t1.csv"
+    changed = table.read_text().replace(",0.", ",9.")
+    table.write_text(changed)
+    assert kernlab("record", "check", "tiny-t1").exit_code == 1
+
+
+def test_report_prints_its_path_once_there_is_something(kernlab, house, out):
+    nothing = kernlab("report", "--profile", "standard")
+    assert nothing.exit_code == 1
+    assert "kernlab reproduce --profile standard" in nothing.stderr
     kernlab("reproduce", "tiny-t1", "--jobs", "1")
     result = kernlab("report")
     assert result.exit_code == 0, result.output
@@ -136,30 +162,50 @@ def test_report_prints_its_path(kernlab, house, out):
 
 
 def test_notebooks_check(kernlab, house):
-    assert kernlab("notebooks", "check").exit_code == 0  # none there
+    good = kernlab("notebooks", "check")  # none there
+    assert (good.exit_code, good.stdout) == (0, "The notebooks keep the rules.\n")
     (house / "00_bad.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5,
                                                    "metadata": {}, "cells": []}))  # fmt: skip
     result = kernlab("notebooks", "check")
     assert result.exit_code == 1
     assert all(line.startswith("00_bad") for line in result.stdout.splitlines())
-    assert "no cells tagged 'parameters'" in result.stdout
 
 
-def test_lab_is_for_this_machine_alone(monkeypatch):
+def test_lab_opens_a_copy_for_this_machine_alone(kernlab, house, out, monkeypatch):
     called = {}
 
     def execve(program, command, environment):
-        called.update(command=command, environment=environment)
+        called.update(command=command)
         raise SystemExit(0)
 
     monkeypatch.setattr(cli.os, "execve", execve)
     monkeypatch.setattr(cli.os, "geteuid", lambda: 0)
-    assert CliRunner().invoke(cli.main, ["lab", "--no-browser", "--port=9999"]).exit_code == 0
+    (house / "00_a.ipynb").write_text("{}")
+    assert kernlab("lab", "--no-browser", "--port=9999").exit_code == 0
     command = called["command"]
     assert command[1:4] == ["-m", "jupyterlab", "--ServerApp.ip=127.0.0.1"]
     assert command[-2:] == ["--no-browser", "--port=9999"]
     assert "--allow-root" in command
     assert not any("token" in word or "password" in word for word in command)
+    assert f"--ServerApp.root_dir={out / 'lab'}" in command
     monkeypatch.setattr(cli.os, "geteuid", lambda: 1000)
-    CliRunner().invoke(cli.main, ["lab"])
+    kernlab("lab")
     assert "--allow-root" not in called["command"]
+
+
+def test_a_working_copy_keeps_what_was_changed(house, out):
+    original, copy = house / "00_a.ipynb", out / "lab" / "00_a.ipynb"
+    original.write_text("first")
+    assert notebook_files.working_copy() == (out / "lab", [])
+    original.write_text("second")
+    assert notebook_files.working_copy()[1] == []
+    assert copy.read_text() == "second", "untouched copies follow"
+    copy.write_text("mine")
+    assert notebook_files.working_copy()[1] == []
+    original.write_text("third")
+    assert notebook_files.working_copy()[1] == ["00_a.ipynb"]
+    assert copy.read_text() == "mine"
+    copy.unlink()
+    assert notebook_files.working_copy()[1] == []
+    assert copy.read_text() == "third"
+    assert CliRunner().invoke(cli.main, ["lab", "--help"]).exit_code == 0

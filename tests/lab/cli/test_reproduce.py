@@ -8,8 +8,8 @@ import pytest
 from cli_house import N_SLOW
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from kernlab.lab import reproduce
 from kernlab.lab.catalogue import UnknownStudy
-from kernlab.lab.report import reproduce
 
 CELL = 'PROFILE: str = "quick"  # quick, standard, paper'
 
@@ -47,10 +47,12 @@ def test_what_names_mean(house):
 
 
 def test_one_study_with_its_figure(kernlab, house, out):
+    assert "tiny-t1  0 of 4" in kernlab("reproduce", "tiny", "--list").stdout
+    assert not out.exists(), "a list does nothing"
     result = kernlab("reproduce", "tiny-t1", "--jobs", "1")
     assert result.exit_code == 0, result.output
-    assert "tiny-t1: rows 4 ok, 1 figure" in result.stdout
-    assert "Made with the quick profile: the tables of 1 of 1 studies, 1 figure" in result.stdout
+    assert "tiny-t1: all 4 points, 1 figure" in result.stdout
+    assert "quick profile: 4 of 4 points of 1 studies, 1 figure" in result.stdout
     assert sorted(p.name for p in (out / "quick").rglob("*") if not p.name.startswith(".")) == [
         "figures",
         "tables",
@@ -61,7 +63,8 @@ def test_one_study_with_its_figure(kernlab, house, out):
         "tiny-t1.provenance.json",
         "tiny-t1.rows.jsonl",
     ]
-    assert "4 points kept from before" in kernlab("reproduce", "tiny-t1").stdout
+    assert "tiny-t1  4 of 4" in kernlab("reproduce", "tiny", "--list").stdout
+    assert "4 kept from before" in kernlab("reproduce", "tiny-t1").stdout
     assert "kept from before" not in kernlab("reproduce", "tiny-t1", "--fresh").stdout
 
 
@@ -71,24 +74,40 @@ def test_one_study_with_its_figure(kernlab, house, out):
         ("bad-t1", 1, "bad-t1: LASN on toy: ValueError: no LASN today"),
         ("capped-t1", 0, "capped-t1: LASN on toy repeat 1: predicted 1000000 s, not run"),
         ("empty-t1", 0, "empty-t1: no points under this profile"),
-        ("far-t1", 1, "far-t1: 0 of 1 points computed, 1 data set missing"),
+        ("far-t1", 1, "1 of 2 points computed, 1 data set missing: kernlab data get higgs"),
         ("ugly-t1", 1, "ugly-t1: figure: RuntimeError: no ink while drawing figure ugly-t1-bad"),
     ],
 )
-def test_exit_code_is_0_only_if_all_that_was_asked_for_was_done(
-    kernlab, house, name, exit_code, said
+@pytest.mark.parametrize("profile", ["quick", "standard"])
+def test_exit_code_is_0_only_if_all_that_was_asked_for_by_name_was_done(
+    kernlab, house, name, exit_code, said, profile
 ):
-    result = kernlab("reproduce", name, "tiny-t1", "--jobs", "1")
+    result = kernlab("reproduce", name, "tiny-t1", "--jobs", "1", "--profile", profile)
     assert said in result.stdout
     assert result.exit_code == exit_code
-    assert "tiny-t1: rows 4 ok, 1 figure" in result.stdout  # the others are done all the same
+    assert "tiny-t1: all 4 points, 1 figure" in result.stdout  # the others are done all the same
 
 
-def test_data_that_are_nowhere_are_no_failure_where_the_profile_takes_what_there_is(kernlab, house):
-    both = kernlab("reproduce", "far-t1", "--profile", "standard", "--jobs", "1")
-    assert both.exit_code == 1  # not one point of the study was run
-    assert "far-t1: not one point was run" in both.stdout
-    assert "kernlab data get higgs" in both.stdout
+def test_parameters_make_a_study_of_its_own(kernlab, tmp_path, out):
+    rows = "".join(f"{i % 2} 1:{i % 2 + i / 99} 2:{i % 7}\n" for i in range(99))
+    (tmp_path / "my.svm").write_text(rows)
+    given = ("-p", f"datasets=magic,{tmp_path / 'my.svm'}", "-p", "landmarks=5,10")
+    result = kernlab("reproduce", "lasn-f4", *given, "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    (table,) = (out / "quick" / "tables").glob("lasn-f4@*.csv")
+    assert {"magic", "my.svm"} <= set(table.read_text().replace(",", "\n").split("\n"))
+    (figure,) = (out / "quick" / "figures").glob("lasn-f4@*.png")
+    assert figure.stem == f"{table.stem}-sweep"
+    for wrong, said in (
+        (("lasn-f4", "-p", "landmark=5"), "did you mean landmarks?"),
+        (("lasn-f4", "-p", "landmarks"), "write NAME=VALUE"),
+        (("lasn-f4", "-p", "C=0"), "C must be a positive number"),
+        (("bench-fpc", "-p", "C=1"), "bench-fpc has no parameter"),
+        (("-p", "C=1"), "Name the study"),
+    ):
+        result = kernlab("reproduce", *wrong)
+        assert (result.exit_code, "Traceback" in result.stderr) == (1, False)
+        assert said in result.stderr
 
 
 def test_everything_with_notebooks_and_report(start, house, out, tmp_path):
@@ -96,13 +115,13 @@ def test_everything_with_notebooks_and_report(start, house, out, tmp_path):
     folder.mkdir()
     write_notebook(house, "00_one", ["tiny-t1"])
     process = start("reproduce", "--jobs", "1", cwd=folder, KERNLAB_TEST_ONLY="tiny-t1 bench-fit")
-    stdout, stderr = process.communicate(timeout=120)
+    stdout, stderr = process.communicate(timeout=240)
     assert process.returncode == 0, stdout + stderr
     assert "Traceback" not in stdout + stderr
     assert "notebook 00_one: 0 figures" in stdout
     assert (out / "quick" / "index.html").exists()
     assert f"The report: {out / 'quick' / 'index.html'}" in stdout
-    assert "bench-fit: rows 4 ok" in stdout
+    assert "bench-fit: all 4 points" in stdout
     assert not list(folder.iterdir())
 
 
@@ -117,17 +136,18 @@ def test_notebooks_run_and_fail_by_name(kernlab, house, out):
     assert "01_bad, cell 3: ZeroDivisionError: division by zero" in bad.stdout
 
 
-def test_ctrl_c_exits_130_and_the_next_run_goes_on(start, house, out):
+def test_ctrl_c_exits_130_and_the_next_run_goes_on(start, house, out, tmp_path):
     # Rows of this profile serve whatever happens to the rest of kernlab's code in the meantime.
-    command = ("reproduce", "slow-t1", "--profile", "standard", "--jobs")
-    rows = out / "standard" / "tables" / "slow-t1.rows.jsonl"
+    elsewhere = tmp_path / "noch ein Ort"
+    command = ("reproduce", "slow-t1", "--profile", "standard", "--out", elsewhere, "--jobs")
+    rows = elsewhere / "standard" / "tables" / "slow-t1.rows.jsonl"
     process = start(*command, "2")
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 120
     while not rows.exists() or rows.read_bytes().count(b"\n") < 3:
         assert time.monotonic() < give_up
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Interrupted. All that was finished is kept" in stderr
     assert "Traceback" not in stderr
@@ -135,20 +155,8 @@ def test_ctrl_c_exits_130_and_the_next_run_goes_on(start, house, out):
     assert 3 <= kept < N_SLOW
 
     process = start(*command, "1", KERNLAB_TEST_DELAY="0")
-    stdout, _ = process.communicate(timeout=60)
+    stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert f"{kept} points kept from before" in stdout
+    assert f"{kept} kept from before" in stdout
     assert rows.read_bytes().count(b"\n") == N_SLOW
-
-
-def test_options_reach_every_process(start, house, tmp_path):
-    elsewhere = tmp_path / "noch ein Ort"
-    process = start("reproduce", "tiny-t1", "--out", elsewhere, "--data", tmp_path)
-    assert process.wait(timeout=60) == 0
-    assert (elsewhere / "quick" / "tables" / "tiny-t1.csv").exists()
-
-
-def test_list_does_nothing(kernlab, house, out):
-    result = kernlab("reproduce", "tiny", "--list")
-    assert result.stdout.splitlines()[1].split() == ["tiny-t1", "tiny", "What", "of", "tiny-t1?"]
-    assert not out.exists()
+    assert not out.exists(), "the option overrides the environment"

@@ -26,8 +26,7 @@ def write_notebook(tmp_path):
 @pytest.fixture
 def tiny_house(monkeypatch, tmp_path):
     """The tiny study and its figures here and in every process started from here."""
-    from kernlab.lab.catalogue import STUDIES
-    from kernlab.lab.papers.figures import FIGURES
+    from kernlab.lab.catalogue import FIGURES, STUDIES
 
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     monkeypatch.setenv("PYTHONPATH", path)

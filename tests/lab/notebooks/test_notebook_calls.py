@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from tiny_notebooks import make_notebook
 
+from kernlab.lab import notebook
 from kernlab.lab.catalogue import STUDIES, StudyError, UnknownStudy
-from kernlab.lab.report import comparison, notebook
+from kernlab.lab.report import comparison
 from kernlab.lab.report.notebook_files import FIGURE_KEY, NotebookError
 
 
@@ -49,7 +50,7 @@ def test_a_whole_notebook(house, shown, capsys, tmp_path):
     assert capsys.readouterr().out.splitlines() == [
         "accuracy  0.910",
         "points    3",
-        "00_tiny: 1 study, 1 figure, profile quick: all there",
+        "00_tiny: 1 study, 1 figure, profile quick: complete",
     ]
     for kind in ("png", "svg", "json"):
         assert (tmp_path / f"out/quick/figures/tiny-t1-error.{kind}").stat().st_size > 0

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from kernlab.lab.catalogue import STUDIES, Point, Study
+from kernlab.lab.catalogue import FIGURES, STUDIES, Point, Study
 from kernlab.lab.engine import Tolerance
-from kernlab.lab.papers.figures import FIGURES, FigureSpec
+from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import new_figure
 
 KERNEL = "rbf"

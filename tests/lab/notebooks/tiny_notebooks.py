@@ -7,8 +7,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 HERE = Path(__file__).parent
 PARAMETERS = 'PROFILE: str = "quick"  # quick, standard or paper'
 BODY = [
-    "import tiny_house\nfrom kernlab.lab.report import notebook as nb\n"
-    'nb.begin(PROFILE, "00_tiny")',
+    'import tiny_house\nfrom kernlab.lab import notebook as nb\nnb.begin(PROFILE, "00_tiny")',
     'table = nb.run("tiny-t1")\nnb.show("tiny-t1", "error", table)',
     'nb.key_figures("tiny-t1", table)',
     "nb.finish()",

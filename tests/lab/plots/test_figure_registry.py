@@ -9,10 +9,8 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 
-import kernlab.lab.papers.figures
-from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.figures import FIGURES, FigureSpec, draw_all, save
-from kernlab.lab.plots.registry import by_study, draw_figures, finished
+from kernlab.lab.catalogue import FIGURES, STUDIES
+from kernlab.lab.plots.registry import FigureSpec, by_study, draw_figures, finished, save
 from kernlab.lab.plots.style import new_figure
 
 NOTHING_FINISHED = [
@@ -105,9 +103,8 @@ def test_every_figure_belongs_to_a_study():
     assert set(FIGURES) <= set(STUDIES)
 
 
-def test_draw_all_writes_pictures_and_captions(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernlab.lab.papers.figures, "FIGURES", by_study([spec()]))
-    (png,) = draw_all("llsvm-prop1", table(), "quick", out=tmp_path)
+def test_pictures_and_captions_are_written(tmp_path):
+    (png,) = draw_figures([spec()], table(), "quick", tmp_path)
     folder = tmp_path / "quick" / "figures"
     assert png == folder / "llsvm-prop1-scatter.png"
     assert sorted(file.name for file in folder.iterdir()) == [
@@ -125,8 +122,10 @@ def test_draw_all_writes_pictures_and_captions(tmp_path, monkeypatch):
     }
 
 
-def test_a_study_without_figures_draws_none(tmp_path):
-    assert draw_all("no-such-study", table(), "quick", out=tmp_path) == []
+def test_figures_of_other_parameters_have_names_of_their_own(tmp_path):
+    (png,) = draw_figures([spec()], table(), "quick", tmp_path, study="llsvm-prop1@0a1b2c")
+    assert png.name == "llsvm-prop1@0a1b2c-scatter.png"
+    assert draw_figures([], table(), "quick", tmp_path) == []
 
 
 def test_a_figure_that_fails_leaves_the_others_and_is_named(tmp_path):
@@ -164,7 +163,7 @@ def test_a_dot_in_a_name_does_not_cut_it(tmp_path):
 
 def test_the_same_figure_gives_the_same_bytes_in_another_process(tmp_path):
     code = (
-        "import sys; from tests_figure import draw; from kernlab.lab.papers.figures import save;"
+        "import sys; from tests_figure import draw; from kernlab.lab.plots.registry import save;"
         "save(draw(), sys.argv[1])"
     )
     (tmp_path / "tests_figure.py").write_text(

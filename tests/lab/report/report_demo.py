@@ -12,10 +12,9 @@ from kernlab.lab.catalogue import STUDIES, Point, Study
 from kernlab.lab.engine import Tolerance
 from kernlab.lab.engine.provenance import machine
 from kernlab.lab.engine.rows import to_frame, write_table
-from kernlab.lab.papers.figures import FigureSpec
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import bands, heatmap, plain_log_ticks, slope_guide, spy
-from kernlab.lab.plots.registry import draw_figures
+from kernlab.lab.plots.registry import FigureSpec, draw_figures
 from kernlab.lab.plots.style import new_figure
 from kernlab.lab.published import published
 

@@ -3,9 +3,8 @@
 import pandas as pd
 from drawn_figures import assert_drawn
 
-from kernlab.lab.catalogue import STUDIES, point_seed
+from kernlab.lab.catalogue import FIGURES, STUDIES, point_seed
 from kernlab.lab.engine.measuring import measure_point
-from kernlab.lab.papers.figures import FIGURES
 
 
 def table_of(study, points):

@@ -5,9 +5,8 @@ import pytest
 from quick_rows import table_of
 
 from kernlab.datasets import dataset_available
-from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.papers.common import equivalence
-from kernlab.lab.papers.figures import FIGURES
 from kernlab.lab.published import published
 from kernlab.lab.report.score import score
 

@@ -1,12 +1,15 @@
 """What the cells of a notebook call: the story is in the notebook, the work is here.
 
-    from kernlab.lab.report import notebook as nb
+    from kernlab.lab import notebook as nb
     nb.begin(PROFILE, "01_llsvm")
-    table = nb.run("llsvm-t3")
+    table = nb.run("llsvm-t3")  # or a study with parameters: llsvm.table_3(datasets=["my.svm"])
     nb.show("llsvm-t3", "error-time", table)
     nb.key_figures("llsvm-t3", table)
     nb.compare("llsvm-t3", table)
     nb.finish()
+
+A study is given by its id or as what its function returns. What was not computed here comes from
+the record, marked in the column `source`.
 
 All that is displayed under the quick profile is the same on every machine, so that the committed
 notebooks can be compared with what the code gives today: seconds and bytes are left out of it.
@@ -14,15 +17,23 @@ notebooks can be compared with what the code gives today: seconds and bytes are 
 
 import base64
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from IPython.display import Markdown, display
 
-from kernlab.lab.catalogue import STUDIES, StudyError, execute, get_profile, get_study, tables_dir
+from kernlab.lab.catalogue import (
+    FIGURES,
+    Outcome,
+    execute,
+    get_profile,
+    get_study,
+    results,
+    tables_dir,
+)
 from kernlab.lab.engine.registry import unknown
-from kernlab.lab.papers.figures import FIGURES, finished
-from kernlab.lab.plots.registry import draw_figures
+from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report import comparison
 from kernlab.lab.report.notebook_files import (
     FIGURE_KEY,
@@ -41,7 +52,7 @@ _WAIT_SECONDS = 900  # for another notebook that computes the same study just no
 class _Session:
     profile: str
     name: str
-    studies: dict[str, list[str]] = field(default_factory=dict)  # id -> what failed
+    studies: dict[str, Outcome] = field(default_factory=dict)
     figures: list[str] = field(default_factory=list)
 
 
@@ -55,40 +66,47 @@ def begin(profile, notebook):
     _session = _Session(profile, notebook)
 
 
-def run(study_id, *, jobs=1):
-    """The table of a study; what of it is missing is computed first."""
+def run(study, *, jobs=None):
+    """The table of a study; what of it is missing is computed first.
+
+    Parameters
+    ----------
+    study : str or Study
+    jobs : int, optional
+        Processes; under the quick profile the notebook's own by default, else one of its own.
+    """
     session = _require_session()
-    study = get_study(study_id)
+    study = get_study(study)
+    jobs = (0 if session.profile == "quick" else 1) if jobs is None else jobs
     outcome = execute(study, session.profile, jobs=jobs, wait_seconds=_WAIT_SECONDS)
-    session.studies[study.id] = outcome.failed
+    session.studies[study.id] = outcome
     if session.profile != "quick":
         for note in outcome.notes:
             display(Markdown(f"*{note}*"))
     for text in outcome.failed[:1]:
         print(f"{study.id}: {_count(outcome.failed, 'point')} failed, the first: {text}")
     if outcome.not_run:
-        print(f"{study.id}: {_count(outcome.not_run, 'point')} not run; the table says why")
-    return outcome.table
+        print(f"{study.id}: {outcome.summary()}")
+    return results(study, session.profile)
 
 
-def show(study_id, figure, table):
+def show(study, figure, table):
     """Draw a figure of a study, keep it as PNG and SVG, and display it under its caption."""
     session = _require_session()
-    specs = {spec.name: spec for spec in FIGURES.get(get_study(study_id).id, ())}
+    study = get_study(study)
+    specs = {spec.name: spec for spec in FIGURES.get(study.catalogue_id, ())}
     if figure not in specs:
-        raise unknown(f"figure of {study_id}", figure, specs)
+        raise unknown(f"figure of {study.catalogue_id}", figure, specs)
     spec = specs[figure]
-    (png,) = draw_figures([spec], table, session.profile)
-    session.figures.append(spec.stem)
+    (png,) = draw_figures([spec], table, session.profile, study=study.id)
+    session.figures.append(f"{study.id}-{spec.name}")
     display(Markdown(spec.caption.strip()))
     _display_png(png.read_bytes(), spec.stem)
 
 
-def key_figures(study_id, table):
+def key_figures(study, table):
     """Print a study's key figures, rounded: the text that tells whether its numbers are right."""
-    study = get_study(study_id)
-    if study.key_figures is None:
-        raise StudyError(f"{study.id} has no key figures: give the study a function key_figures.")
+    study = get_study(study)
     rows = finished(table)
     if rows.empty:
         print(f"{study.id}: no finished rows")
@@ -98,31 +116,42 @@ def key_figures(study_id, table):
     print("\n".join(f"{label:<{width}}  {text}".rstrip() for label, text in lines.items()))
 
 
-def compare(study_id, table):
+def compare(study, table):
     """Display the published values beside ours, each with its status and the reason."""
     session = _require_session()
-    shown = comparison.compare(get_study(study_id), table, session.profile)
+    shown = comparison.compare(get_study(study), table, session.profile)
     display({"text/html": shown.html, "text/plain": shown.text}, raw=True)
 
 
 def finish():
-    """Check that all that the notebook declares was made, and say so in one line."""
+    """Check that all that the notebook declares was made, and say how much of it is there."""
     session = _require_session()
     studies, figures = _declared(session)
+    run = {id.partition("@")[0] for id in session.studies}
+    shown = {re.sub("@[0-9a-f]{6}", "", name) for name in session.figures}
     problems = [
-        *(f"study {name} was declared but not run" for name in studies - session.studies.keys()),
-        *(f"figure {name} was declared but not shown" for name in figures - set(session.figures)),
+        *(f"study {name} was declared but not run" for name in studies - run),
+        *(f"figure {name} was declared but not shown" for name in figures - shown),
         *_missing_files(session),
         *(
-            f"{study}: {_count(failed, 'point')} failed, the first: {failed[0]}"
-            for study, failed in session.studies.items()
-            if failed
+            f"{study}: {_count(outcome.failed, 'point')} failed, the first: {outcome.failed[0]}"
+            for study, outcome in session.studies.items()
+            if outcome.failed
         ),
     ]
     if problems:
         raise NotebookError(f"{session.name} is not complete: " + "; ".join(sorted(problems)))
     made = f"{_count(session.studies, 'study', 'studies')}, {_count(session.figures, 'figure')}"
-    print(f"{session.name}: {made}, profile {session.profile}: all there")
+    print(f"{session.name}: {made}, profile {session.profile}: {_extent(session)}")
+
+
+def _extent(session):
+    """How much of what was declared is there."""
+    outcomes = session.studies.values()
+    finished, points = (sum(getattr(o, n) for o in outcomes) for n in ("finished", "points"))
+    missing = dict.fromkeys(name for outcome in outcomes for name in outcome.missing)
+    text = f"{finished} of {points} points computed" if finished < points else "complete"
+    return text + (f"; data missing: kernlab data get {' '.join(missing)}" if missing else "")
 
 
 def _require_session():
@@ -158,7 +187,7 @@ def _missing_files(session):
     figures = output_dir(session.profile) / "figures"
     tables = tables_dir(session.profile)
     wanted = [figures / f"{stem}.{kind}" for stem in session.figures for kind in ("png", "svg")]
-    wanted += [tables / f"{study}.csv" for study in session.studies if study in STUDIES]
+    wanted += [tables / f"{study}.csv" for study in session.studies]
     return [f"{path.name} is missing" for path in wanted if not path.is_file()]
 
 

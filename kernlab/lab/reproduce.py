@@ -1,0 +1,231 @@
+"""What `kernlab reproduce` does: studies, figures, notebooks and the report, in this order."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernlab.lab.catalogue import FIGURES, STUDIES, Outcome, Study, StudyError, get_study
+from kernlab.lab.engine.provenance import Inputs
+from kernlab.lab.engine.record import recorded, results
+from kernlab.lab.engine.registry import unknown
+from kernlab.lab.engine.rows import OK
+from kernlab.lab.engine.run import Workers, execute
+from kernlab.lab.plots.registry import draw_figures, finished
+from kernlab.lab.report.notebook_files import declared_studies, notebook_paths, read_notebook
+from kernlab.lab.report.numbers import as_duration
+from kernlab.lab.report.page import build_report
+from kernlab.lab.report.run_notebooks import NotebookOutcome, run_notebooks
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is to be done, in the order in which it will be."""
+
+    studies: list[Study]
+    notebooks: list[str]
+    everything: bool
+
+
+@dataclass
+class StudyRun:
+    """One study and its figures; `error` where it could not even be run."""
+
+    study: Study
+    seconds: float
+    outcome: Outcome | None = None
+    figures: int = 0
+    error: str = ""
+    figure_errors: list[str] = field(default_factory=list)
+
+    def failures(self, profile, named):
+        """What went wrong, one text each; none if all was done that was asked for."""
+        if self.outcome is None:
+            return [f"{self.study.id}: {self.error}"]
+        texts = self.outcome.failed or [self.outcome.shortcoming(profile, named=named)]
+        texts = [*filter(None, texts), *(f"figure: {text}" for text in self.figure_errors)]
+        return [f"{self.study.id}: {text}" for text in texts]
+
+    def __str__(self):
+        if self.outcome is None:
+            return f"{self.study.id}: could not be run: {self.error}"
+        kept = f"{self.outcome.kept} kept from before" if self.outcome.kept else ""
+        figures = _count(self.figures, "figure") if self.figures else ""
+        parts = ", ".join(filter(None, [self.outcome.summary(), kept, figures]))
+        return f"{self.study.id}: {parts} ({self.seconds:.1f} s)"
+
+
+@dataclass
+class Reproduction:
+    """All that was done."""
+
+    selection: Selection
+    profile: str
+    studies: list[StudyRun] = field(default_factory=list)
+    notebooks: list[NotebookOutcome] = field(default_factory=list)
+    report: Path | None = None
+    report_error: str = ""
+
+    def failures(self):
+        """Everything that was asked for and not done; the run succeeded if there is nothing."""
+        named = not self.selection.everything
+        studies = [text for run in self.studies for text in run.failures(self.profile, named)]
+        notebooks = [outcome.error for outcome in self.notebooks if outcome.error]
+        report = [f"the report: {self.report_error}"] if self.report_error else []
+        return [*studies, *notebooks, *report]
+
+    def __str__(self):
+        """What was made, what failed, what was not run and why, in paragraphs."""
+        outcomes = {run.study.id: run.outcome for run in self.studies if run.outcome}
+        done, points = (
+            sum(getattr(o, n) for o in outcomes.values()) for n in ("finished", "points")
+        )
+        figures = _count(sum(run.figures for run in self.studies), "figure")
+        notebooks = sum(not outcome.error for outcome in self.notebooks)
+        text = f"{self.profile} profile: {done} of {points} points of {len(self.studies)} studies"
+        text += f", {figures}, {notebooks} of {_count(len(self.notebooks), 'notebook')}."
+        missing = dict.fromkeys(name for outcome in outcomes.values() for name in outcome.missing)
+        if missing:
+            text += f" Data missing: kernlab data get {' '.join(missing)}"
+        notes = [note for outcome in outcomes.values() for note in outcome.notes]
+        notes += [f"notebook {o.name} {o.note}" for o in self.notebooks if o.note]
+        not_run = [f"{name}: {text}" for name, o in outcomes.items() for text in o.not_run]
+        parts = [text, *_section("Failed", self.failures()), *_section("Not run", not_run)]
+        parts += _section("To note", notes)
+        return "\n\n".join(parts + ([f"The report: {self.report}"] if self.report else []))
+
+
+def select(names=(), parameters=None):
+    """The studies and notebooks that some names mean: studies, papers, notebooks; none means all.
+
+    A notebook is executed when it is named, or when all studies that it declares are among those
+    asked for; the studies of a named notebook are run before it. With parameters (by name), which
+    every named study must take, studies alone are run. Timing studies come last, when nothing else
+    is at work.
+    """
+    if parameters:
+        if not names:
+            raise StudyError(
+                "Name the study whose parameters these are: kernlab reproduce STUDY -p"
+            )
+        studies = [get_study(name, **parameters) for name in dict.fromkeys(names)]
+        return Selection(_in_order(studies), [], everything=False)
+    notebooks = {name: declared_studies(read_notebook(p)) for name, p in notebook_paths().items()}
+    if not names:
+        return Selection(_in_order(STUDIES.values()), list(notebooks), everything=True)
+    papers = {}
+    for study in STUDIES.values():
+        papers.setdefault(study.paper, []).append(study.id)
+    wanted, named = [], []
+    for name in names:
+        notebook = Path(name).name.removesuffix(".ipynb")
+        if name in STUDIES:
+            wanted.append(name)
+        elif name in papers:
+            wanted += papers[name]
+        elif notebook in notebooks:
+            named.append(notebook)
+            wanted += [study for study in notebooks[notebook] if study in STUDIES]
+        else:
+            known = [*STUDIES, *papers, *notebooks]
+            raise unknown("study, paper or notebook", name, known)
+    covered = [name for name, needs in notebooks.items() if needs and set(needs) <= set(wanted)]
+    chosen = [name for name in notebooks if name in named or name in covered]
+    studies = [STUDIES[study_id] for study_id in dict.fromkeys(wanted)]
+    return Selection(_in_order(studies), chosen, everything=False)
+
+
+def _in_order(studies):
+    return sorted(studies, key=lambda study: study.timing)
+
+
+def listing(selection, profile, out=None):
+    """What is there and what is missing of every study: rows of texts under the header's names."""
+    header = ("name", "computed", "on record", "data missing", "took", "what it finds out")
+    rows = [header]
+    for study in selection.studies:
+        points, inputs = study.grid(profile), Inputs(study)
+        missing = {name for point in points for name in inputs.missing(point)}
+        known = recorded(study.id) if study.on_record else None
+        done, took = 0, ""
+        try:
+            table = finished(results(study, profile, out))
+        except StudyError:
+            table = None
+        if table is not None:
+            point = [name for name in table if name in ("dataset", "method", "variant", "repeat")]
+            names = {name for p in points for name, _ in p.params}
+            once = table.drop_duplicates([*point, *(names & set(table))])
+            done = (once["source"] == "live").sum()
+            took = as_duration(once["seconds"].sum())
+        on_record = "" if known is None else f"{(known['status'] == OK).sum()} rows"
+        told = f"{len(missing)} sets" if missing else ""
+        rows.append((study.id, f"{done} of {len(points)}", on_record, told, took, study.question))
+    return rows + [(name, "", "", "", "", "a notebook") for name in selection.notebooks]
+
+
+def reproduce(selection, profile, *, jobs=1, out=None, fresh=False, progress=True, say=print):
+    """Do what was selected; nothing that fails keeps the rest from being done.
+
+    `say` is called with a line of text whenever something has been finished.
+    """
+    done = Reproduction(selection, profile)
+    with Workers(jobs) as workers:
+        for study in selection.studies:
+            run = _run_study(study, profile, out, workers=workers, fresh=fresh, progress=progress)
+            done.studies.append(run)
+            say(str(run))
+    if selection.notebooks:
+        done.notebooks = run_notebooks(
+            selection.notebooks, profile, out=out, jobs=jobs, progress=progress
+        )
+        for o in done.notebooks:
+            made = "failed" if o.error else _count(o.figures, "figure")
+            say(f"notebook {o.name}: {made} ({o.seconds:.1f} s)")
+    if selection.everything:
+        try:
+            done.report = build_report(profile, out)
+        except Exception as error:
+            done.report_error = f"{type(error).__name__}: {error}"
+    return done
+
+
+def _run_study(study, profile, out, **settings):
+    run, started = StudyRun(study, 0.0), time.perf_counter()
+    try:
+        run.outcome = execute(study, profile, out=out, **settings)
+        table = results(study, profile, out)
+    except StudyError as error:
+        run.error = str(error)
+    except Exception as error:  # a grid that cannot be made, say
+        run.error = f"{type(error).__name__}: {error}"
+    else:
+        _draw(run, table, profile, out)
+    run.seconds = time.perf_counter() - started
+    return run
+
+
+def _draw(run, table, profile, out):
+    """Draw the figures of a study; one without a finished row has nothing to draw."""
+    specs = FIGURES.get(run.study.catalogue_id, []) if len(finished(table)) else []
+    try:
+        draw_figures(specs, table, profile, out, study=run.study.id)
+    except ExceptionGroup as failures:
+        run.figure_errors = [_first_line(error) for error in failures.exceptions]
+    run.figures = len(specs) - len(run.figure_errors)
+
+
+def _section(title, texts, most=20):
+    if not texts:
+        return []
+    lines = [f"  {text}" for text in texts[:most]]
+    lines += [f"  ... and {len(texts) - most} more, in the tables"] if len(texts) > most else []
+    return ["\n".join([f"{title} ({len(texts)}):", *lines])]
+
+
+def _count(number, noun):
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _first_line(error):
+    notes = getattr(error, "__notes__", [])
+    return " ".join([f"{type(error).__name__}: {error}".splitlines()[0], *notes])
