@@ -239,9 +239,12 @@ class Features:
     def dot(self, W):
         """F W in double precision, for one column of weights or several."""
         folded = self._fold(np.asarray(W, dtype=np.float64))
-        if self._is_kept and (sp.issparse(self.A) or self.A.dtype == np.float64):
-            return np.asarray(self.A @ folded)
         out = np.empty((self.shape[0], *folded.shape[1:]))
+        if folded.ndim == 1:
+            self._over(
+                lambda arrays, first, rows: _scores(arrays, first, rows.start, folded, out[rows])
+            )
+            return out
 
         def part(rows):
             values = self.A[rows] if self._is_kept else self.block(rows)
@@ -254,13 +257,11 @@ class Features:
         """sum_i a_i F_i in double precision, over the ascending rows named (None: all), for one
         column of coefficients or several."""
         a = np.asarray(a, dtype=np.float64)
-        if rows is None:
-            rows = np.arange(self.shape[0])
         if a.ndim == 2:
-            total = np.zeros((self._width, a.shape[1]))
-            for part in row_blocks(len(rows), self._block_rows()):
-                total += self._kept(rows[part]).T @ a[part]
-            return self._unfold(total)
+            return np.stack([self.rdot(column, rows) for column in a.T], axis=1)
+        if rows is None:
+            rows = np.flatnonzero(a)
+            a = a[rows]
 
         def part(arrays, first, chosen):
             out = np.zeros(self._width)
@@ -511,6 +512,12 @@ def _compile_add(rows, i, step, w):
 
 dot = njit(dot, fastmath=REORDERED_SUMS)
 add = njit(add, fastmath=REORDERED_SUMS)
+
+
+@njit
+def _scores(arrays, first, start, w, out):
+    for i in range(len(out)):
+        out[i] = dot(arrays, start + i - first, w)
 
 
 @njit

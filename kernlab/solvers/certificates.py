@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernlab.features import as_features
 from kernlab.solvers.losses import get_loss, row_costs, signs
 
 INTERCEPTS = ("free", "penalised", "none")
@@ -43,20 +44,31 @@ def certify_dual(
 ):
     """Certify dual variables of a kernel machine.
 
-    `multiply(v)` gives K v, the product with the exact kernel matrix (or with an approximation's,
-    whose problem is then the one certified); `y` are labels -1 and 1; `dual` the variables a_i,
-    not multiplied by labels. With `b` None the best intercept for these scores is found.
+    Parameters
+    ----------
+    multiply : function giving K v, the product with the exact kernel matrix (or with an
+        approximation's, whose problem is then the one certified).
+    y : labels -1 and 1.
+    dual : the variables a_i, not multiplied by labels.
+    C, loss, intercept, sample_weight : of the problem.
+    b : the intercept; None for the best for these scores.
+
+    Returns
+    -------
+    Certificate
     """
-    loss = get_loss(loss)
-    y = signs(y, len(dual))
-    costs = row_costs(C, len(y), sample_weight)
-    dual, infeasibility = feasible_dual(
-        np.asarray(dual, np.float64), y, loss.upper(costs), intercept
-    )
+    loss, y, costs = _problem(loss, y, len(dual), C, sample_weight)
+    dual, infeasibility = feasible_dual(dual, y, loss.upper(costs), intercept)
     scores = np.asarray(multiply(dual * y), dtype=np.float64)
     b = _intercept(scores, y, dual, costs, loss, intercept, b)
     squared_norm = float(scores @ (dual * y))
-    return _certificate(scores, squared_norm, y, dual, costs, loss, intercept, b, infeasibility)
+    return Certificate(
+        primal=primal_objective(scores, squared_norm, y, costs, loss, intercept, b),
+        dual=dual_objective(squared_norm, dual, y, costs, loss, intercept),
+        infeasibility=infeasibility,
+        kkt_residual=kkt_residual(scores + b, y, dual, costs, loss),
+        intercept=b,
+    )
 
 
 def certify_primal(
@@ -64,32 +76,42 @@ def certify_primal(
 ):
     """Certify the weights of a linear machine on the rows of F.
 
-    With `b` None it is that of the dual variables where it is penalised (and they are given), else
-    the best for these weights. Without dual variables they are read off the margins:
-    a_i = -C_i loss'(margin_i), which is exact in the limit for the squared hinge; for the hinge,
-    rows on the margin leave them open, and a solver that knows its dual variables should pass
-    them. The KKT residual is that of the dual point, at the weights sum_i a_i y_i F_i of its own.
+    Parameters
+    ----------
+    F : features: an array, CSR matrix or `Features`.
+    y : labels -1 and 1.
+    w, b : the weights and the intercept; with b None it is that of the dual variables where it is
+        penalised (and they are given), else the best for these weights.
+    C, loss, intercept, sample_weight : of the problem.
+    dual : dual variables, default None
+        None reads them off the margins: a_i = -C_i loss'(margin_i), which is exact in the limit
+        for the squared hinge; for the hinge, rows on the margin leave them open, and a solver that
+        knows its dual variables should pass them.
+
+    Returns
+    -------
+    Certificate : its KKT residual is that of the dual point, at weights sum_i a_i y_i F_i.
     """
-    loss = get_loss(loss)
-    y = signs(y, F.shape[0])
-    costs = row_costs(C, len(y), sample_weight)
-    scores = np.asarray(F @ w, dtype=np.float64)
+    F, w = as_features(F), np.asarray(w, dtype=np.float64)
+    loss, y, costs = _problem(loss, y, F.shape[0], C, sample_weight)
+    scores = F.dot(w)
     b = _intercept(scores, y, dual, costs, loss, intercept, b)
     if dual is None:
         dual = costs * loss.slope(y * (scores + b))
-    dual, infeasibility = feasible_dual(
-        np.asarray(dual, np.float64), y, loss.upper(costs), intercept
+    dual, infeasibility = feasible_dual(dual, y, loss.upper(costs), intercept)
+    u = F.rdot(dual * y)
+    b_of_dual = float(dual @ y) if intercept == "penalised" else b
+    return Certificate(
+        primal=primal_objective(scores, float(w @ w), y, costs, loss, intercept, b),
+        dual=dual_objective(float(u @ u), dual, y, costs, loss, intercept),
+        infeasibility=infeasibility,
+        kkt_residual=kkt_residual(F.dot(u) + b_of_dual, y, dual, costs, loss),
+        intercept=b,
     )
-    squared_norm = float(w @ w)
-    primal = primal_objective(scores, squared_norm, y, costs, loss, intercept, b)
-    weighted = dual * y
-    u = np.asarray(F.T @ weighted, dtype=np.float64)
-    value = _dual(float(u @ u), dual, y, costs, loss, intercept)
-    b_of_dual = float(weighted.sum()) if intercept == "penalised" else b
-    u = u.astype(np.result_type(F.dtype, np.float32))
-    decisions = np.asarray(F @ u, dtype=np.float64) + b_of_dual
-    kkt = kkt_residual(decisions, y, dual, costs, loss)
-    return Certificate(primal, value, infeasibility, kkt, b)
+
+
+def _problem(loss, y, n_rows, C, sample_weight):
+    return get_loss(loss), signs(y, n_rows), row_costs(C, n_rows, sample_weight)
 
 
 def best_intercept(scores, y, costs, loss, intercept="free"):
@@ -144,8 +166,9 @@ def _from_left(values):
 def feasible_dual(dual, y, upper, intercept):
     """The dual variables inside their box and, for a free intercept, balanced; how far they were.
 
-    The heavier class is scaled down: that keeps the box, and the objective is then a true bound.
+    The objective there is a true bound, whatever was given.
     """
+    dual = np.asarray(dual, dtype=np.float64)
     inside = np.clip(dual, 0.0, upper)
     size = max(float(np.abs(dual).sum()), np.finfo(float).tiny)
     infeasibility = float(np.abs(inside - dual).sum()) / size
@@ -177,23 +200,17 @@ def _intercept(scores, y, dual, costs, loss, intercept, b):
     return best_intercept(scores, y, costs, loss, intercept)
 
 
-def _certificate(scores, squared_norm, y, dual, costs, loss, intercept, b, infeasibility):
-    return Certificate(
-        primal=primal_objective(scores, squared_norm, y, costs, loss, intercept, b),
-        dual=_dual(squared_norm, dual, y, costs, loss, intercept),
-        infeasibility=infeasibility,
-        kkt_residual=kkt_residual(scores + b, y, dual, costs, loss),
-        intercept=b,
-    )
-
-
 def primal_objective(scores, squared_norm, y, costs, loss, intercept, b):
+    """The objective of weights with this squared length; of a block of rows, what it adds to that
+    of the others, with squared length and intercept zero."""
     if intercept == "penalised":
         squared_norm = squared_norm + b * b
     return 0.5 * squared_norm + float(costs @ loss.value(y * (scores + b)))
 
 
-def _dual(squared_norm, dual, y, costs, loss, intercept):
+def dual_objective(squared_norm, dual, y, costs, loss, intercept):
+    """The dual's objective where |sum_i a_i y_i x_i|^2 is `squared_norm`; additive over blocks of
+    rows as `primal_objective` is (with intercept "none")."""
     if intercept == "penalised":
         squared_norm = squared_norm + float(dual @ y) ** 2
     live = costs > 0

@@ -15,8 +15,11 @@ from kernlab.solvers.linear.sbm import solve_sbm
 from kernlab.solvers.newton.features import solve_newton
 from kernlab.solvers.newton.kernel import solve_newton_cg
 
-BOTH = ("hinge", "squared_hinge")
-ALL = ("free", "penalised", "none")
+HINGE, SMOOTH, BOTH = ("hinge",), ("squared_hinge",), ("hinge", "squared_hinge")
+ALL, TRON = ("free", "penalised", "none"), ("penalised", "none", "free")
+LINEAR, BARE = ("penalised", "none"), ("none", "penalised")  # the first is each method's own
+liblinear_dcd = partial(solve_liblinear, method="dcd")
+liblinear_tron = partial(solve_liblinear, method="tron")
 
 
 @dataclass(frozen=True)
@@ -54,83 +57,18 @@ class SolverSpec:
                 )
 
 
-SOLVERS = {
-    spec.name: spec
-    for spec in (
-        SolverSpec(
-            "newton",
-            solve_newton,
-            "features",
-            ("squared_hinge",),
-            ALL,
-            "semismooth Newton method",
-        ),
-        SolverSpec(
-            "newton-cg",
-            solve_newton_cg,
-            "operator",
-            ("squared_hinge",),
-            ALL,
-            "semismooth Newton method with products of the kernel matrix alone",
-        ),
-        SolverSpec(
-            "dcd",
-            solve_dcd,
-            "features",
-            BOTH,
-            ("penalised", "none"),
-            "dual coordinate descent",
-        ),
-        SolverSpec(
-            "sbm",
-            solve_sbm,
-            "features",
-            BOTH,
-            ("penalised", "none"),
-            "selective block minimization",
-        ),
-        SolverSpec(
-            "liblinear-dcd",
-            partial(solve_liblinear, method="dcd"),
-            "features",
-            BOTH,
-            ("penalised", "none"),
-            "LIBLINEAR's dual coordinate descent",
-        ),
-        SolverSpec(
-            "liblinear-tron",
-            partial(solve_liblinear, method="tron"),
-            "features",
-            ("squared_hinge",),
-            ("penalised", "none", "free"),
-            "LIBLINEAR's trust-region Newton method",
-        ),
-        SolverSpec(
-            "dual-admm",
-            solve_dual_admm,
-            "shifted",
-            BOTH,
-            ALL,
-            "ADMM on the dual",
-        ),
-        SolverSpec(
-            "hinge-admm",
-            solve_hinge_admm,
-            "features",
-            ("hinge",),
-            ("none", "penalised"),
-            "ADMM on the hinge loss",
-        ),
-        SolverSpec(
-            "hinge-interior",
-            solve_hinge_interior,
-            "features",
-            ("hinge",),
-            ("none", "penalised"),
-            "interior point method on the hinge loss",
-        ),
-    )
-}
+ROWS = (
+    ("newton", solve_newton, "features", SMOOTH, ALL, "semismooth Newton method"),
+    ("newton-cg", solve_newton_cg, "operator", SMOOTH, ALL, "Newton's method without a factor"),
+    ("dcd", solve_dcd, "features", BOTH, LINEAR, "dual coordinate descent"),
+    ("sbm", solve_sbm, "features", BOTH, LINEAR, "selective block minimization"),
+    ("liblinear-dcd", liblinear_dcd, "features", BOTH, LINEAR, "LIBLINEAR's coordinate descent"),
+    ("liblinear-tron", liblinear_tron, "features", SMOOTH, TRON, "LIBLINEAR's Newton method"),
+    ("dual-admm", solve_dual_admm, "shifted", BOTH, ALL, "ADMM on the dual"),
+    ("hinge-admm", solve_hinge_admm, "features", HINGE, BARE, "ADMM on the hinge loss"),
+    ("hinge-interior", solve_hinge_interior, "features", HINGE, BARE, "interior point method"),
+)
+SOLVERS = {row[0]: SolverSpec(*row) for row in ROWS}
 
 
 def get_solver(name):

@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 from kernlab.approximations import ExactKernel, HSSKernel
 from kernlab.solvers import paper_beta, solve_dual_admm
 from kernlab.solvers.dual_admm.iteration import SAFETY
-from kernlab.solvers.kernel_error import kernel_error
 
 X, CODES = make_moons(300, noise=0.25, random_state=0)
 Y = 2.0 * CODES - 1.0
@@ -281,38 +280,6 @@ def test_the_kkt_residual_is_the_projected_gradient():
     violation = np.abs(np.where(inside, gradient, violation))
     assert violation.max() == pytest.approx(result.kkt_residual, rel=1e-6)
     assert 1e-9 < result.kkt_residual < 0.1
-
-
-@pytest.mark.parametrize(
-    ("parameters", "definite"),
-    [({"max_rank": 0}, True), ({"rel_tol": 1e-8}, True), ({"rel_tol": 1e-2}, False)],
-)
-def test_equation_9(parameters, definite):
-    near = HSSKernel(gamma=8.0, leaf_size=64, random_state=0, **parameters).fit(X)
-    solved = [
-        solve_dual_admm(kernel, Y, C=1.0, tol=1e-9, max_iter=20_000).dual_variables
-        for kernel in (near, ExactKernel(gamma=8.0).fit(X))
-    ]
-    matrix, exact = near.operator() @ np.eye(300), near.exact_product(np.eye(300))
-    negative = 0.0
-    if not definite:
-        with pytest.raises(ValueError, match="does not hold here"):
-            kernel_error(near, Y, *solved)
-        negative = -np.linalg.eigvalsh(matrix)[0]
-        with pytest.raises(ValueError, match="does not hold here"):
-            kernel_error(near, Y, *solved, negative=0.9 * negative)
-    error = kernel_error(near, Y, *solved, negative=negative)
-    values = [
-        0.5 * (a * Y) @ kernel @ (a * Y) - a.sum()
-        for kernel, a in zip((matrix, exact), solved, strict=True)
-    ]
-    assert error.difference == pytest.approx(values[1] - values[0], abs=1e-9)
-    assert abs(error.difference) <= error.bound
-    wider = error.half_squared_length * np.linalg.norm(matrix - exact, 2)
-    if definite:
-        assert error.bound <= wider * 1.001 + 1e-6
-    if "max_rank" in parameters:
-        assert abs(error.difference) > 0.1 * error.bound > 0.01  # it is about something
 
 
 # ----------------------------------------------------------------- negative eigenvalues

@@ -63,12 +63,6 @@ def test_it_cannot_be_changed_and_survives_a_pickle():
     assert copy.gap == found.gap
 
 
-def test_the_trace_is_a_table():
-    rows = ({"iteration": 0, "objective": 2.0}, {"iteration": 1, "objective": 1.0})
-    assert result(trace=rows).trace_table().objective.tolist() == [2.0, 1.0]
-    assert result().trace_table().empty
-
-
 def test_a_summary_is_as_bad_as_the_worst():
     good = result(dual=1.9, n_iter=9, seconds=1.0, kkt_residual=0.1)
     bad = result(dual=1.0, n_iter=2, seconds=2.0, kkt_residual=0.01)

@@ -24,6 +24,7 @@ from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features, stored_rows
 from kernlab.runtime import bar_options, memory_limit
+from kernlab.solvers.certificates import dual_objective, kkt_residual, primal_objective
 from kernlab.solvers.linear.blocks import feature_blocks
 from kernlab.solvers.linear.dcd import coordinate_passes
 from kernlab.solvers.losses import get_loss, row_costs, signs
@@ -240,23 +241,21 @@ class _Measured:
     def __init__(self, state):
         self.state, self.violation = state, 0.0
         self.objective = 0.5 * float(state.w @ state.w)
-        self.dual_objective = float(state.dual.sum()) - self.objective
+        self.dual_objective = -self.objective
 
     def add(self, problem, rows, features):
         """Take a block in: its loss, its share of the dual, its largest projected gradient."""
-        margins = problem.margins(features, rows, self.state.w)
-        lost = float(problem.costs[rows] @ problem.loss.value(margins))
+        w, dual = self.state.w, self.state.dual[rows]
+        y, costs, loss = problem.y[rows], problem.costs[rows], problem.loss
+        decisions = as_features(features).dot(w[:-1]) + w[-1]
+        lost = primal_objective(decisions, 0.0, y, costs, loss, "none", 0.0)
         if not np.isfinite(lost):
             raise ValueError(
                 f"the features of rows {rows.start} to {rows.stop} hold values that are not finite"
             )
-        dual, diagonal = self.state.dual[rows], problem.diagonal(rows)
-        gradient = margins - 1.0 + diagonal * dual
-        gradient = np.where(dual <= 0.0, np.minimum(gradient, 0.0), gradient)
-        gradient = np.where(dual >= problem.upper(rows), np.maximum(gradient, 0.0), gradient)
-        self.violation = max(self.violation, float(np.abs(gradient).max(initial=0.0)))
+        self.violation = max(self.violation, kkt_residual(decisions, y, dual, costs, loss))
         self.objective += lost
-        self.dual_objective -= 0.5 * float(diagonal @ (dual * dual))
+        self.dual_objective += dual_objective(0.0, dual, y, costs, loss, "none")
 
     @property
     def relative_gap(self):

@@ -331,7 +331,9 @@ class _KernelIteration(Iteration):
     def _result(self, C):
         point, certificate = self.point, self._certificate(self.point, C)
         primal, bound = certificate.primal, certificate.dual
-        if self.intercept == "free":
+        if self.message == INDEFINITE:
+            bound = None
+        elif self.intercept == "free":
             # Only balanced dual variables bound the optimum, and K times these is not the images.
             images = yield from self.multiply(balanced(point.beta))
             primal, bound = point.objective(C), self._certificate(point, C, images).dual
