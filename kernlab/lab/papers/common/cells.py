@@ -5,36 +5,25 @@ error on fewer rows than the paper's.
 """
 
 import numpy as np
-import pandas as pd
 
-ENOUGH_REPEATS = 5  # for a standard deviation
+from kernlab.lab.engine.comparing import ENOUGH_REPEATS, as_cells, spread_cell
+
+__all__ = [
+    "ENOUGH_REPEATS",
+    "as_cells",
+    "growth_cell",
+    "in_printed_units",
+    "of_printed_rows",
+    "spread_cell",
+]
 FEW_LANDMARKS = 200
-COLUMNS = ("row", "column", "value", "reason")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-def as_cells(cells):
-    """Tuples (row, column, value[, reason]) as a table; without value and reason they are dropped.
-
-    The reason says why a value is missing, or why it differs.
-    """
-    table = pd.DataFrame([(*cell, "")[:4] for cell in cells], columns=list(COLUMNS))
-    return table[table["value"].notna() | (table["reason"] != "")].reset_index(drop=True)
 
 
 def of_printed_rows(cells, published):
     """The cells whose row the paper prints: a set that stands in for another answers to none."""
     rows = set(published["row"])
     return [cell for cell in cells if cell[0] in rows]
-
-
-def spread_cell(row, column, values):
-    """The standard deviation over repeats, where there are enough of them."""
-    values = values.dropna()
-    if len(values) >= ENOUGH_REPEATS:
-        return row, column, float(values.std(ddof=1))
-    several = "1 repeat gives" if len(values) == 1 else f"{len(values)} repeats give"
-    return row, column, np.nan, f"{several} no standard deviation worth comparing"
 
 
 def in_printed_units(cells, published):

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kernlab.lab.papers.common.data_tables_figures import sizes_figure
+from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.fpc import simulations_figures as fpc_simulations
 from kernlab.lab.papers.fpc import tables_figures as fpc_tables
 from kernlab.lab.papers.fpc import theory_figures as fpc_theory

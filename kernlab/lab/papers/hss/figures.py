@@ -1,6 +1,6 @@
 """Figures of the ADMM-HSS paper's studies."""
 
-from kernlab.lab.papers.common.data_tables_figures import sizes_figure
+from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.hss.bound_figures import draw_bound
 from kernlab.lab.papers.hss.matrix_figures import draw_errors, draw_ranks, draw_singular_values
 from kernlab.lab.papers.hss.results_figures import (

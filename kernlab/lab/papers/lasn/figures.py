@@ -1,8 +1,8 @@
 """Figures of the LASN paper's studies."""
 
-from kernlab.lab.papers.common.data_tables_figures import sizes_figure
-from kernlab.lab.papers.common.equivalence_figures import draw_differences
-from kernlab.lab.papers.common.landmark_theory_figures import draw_bounds, draw_convergence
+from kernlab.lab.papers.common.data_tables import sizes_figure
+from kernlab.lab.papers.common.equivalence import draw_differences
+from kernlab.lab.papers.common.landmark_theory import draw_bounds, draw_convergence
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.sweeps import draw_methods, draw_sweep
 

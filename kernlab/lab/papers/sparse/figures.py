@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernlab.lab.papers.common.data_tables_figures import sizes_figure
+from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.sparse.matrix_figures import (
     draw_fill,
     draw_limits,
