@@ -1,0 +1,78 @@
+"""LLSVM's studies: what its comparisons would take is told before, and parameters are its own."""
+
+import numpy as np
+import pytest
+from quick_rows import table_of
+
+from kernlab.lab.catalogue import STUDIES, get_profile
+from kernlab.lab.engine import Point
+from kernlab.lab.papers import llsvm
+from kernlab.lab.papers.llsvm import machines
+from kernlab.lab.papers.llsvm.maps import solve_reduced
+
+GIGABYTES = 1e9
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """A machine of two threads and 8 GB for features."""
+    monkeypatch.setattr(machines, "thread_count", lambda: 2)
+    monkeypatch.setattr(machines, "memory_limit", lambda limit: 4 * 8 * GIGABYTES)
+
+
+def seconds(dataset, method, k=0, rows="the paper's"):
+    return machines.predict_seconds(Point.make(dataset, method, n_landmarks=k, rows=rows))
+
+
+def test_what_takes_hours_is_left_out_of_the_standard_profile(two_threads):
+    cap = get_profile("standard").cap_seconds
+    assert seconds("covtype-2", "LLSVM", 4000) < cap
+    assert seconds("checkerboard", "LLSVM", 1000) < cap
+    assert seconds("ijcnn1", "LIBSVM") < cap
+    assert seconds("covtype-2", "LIBSVM") > cap
+    assert seconds("covtype-2", "Poly2") > cap > seconds("covtype-2", "Linear")
+    assert seconds("checkerboard", "LIBSVM", rows="the file's") is None
+    for id in ("llsvm-t3", "llsvm-f1"):
+        for point in STUDIES[id].grid("paper"):
+            assert STUDIES[id].predict_seconds(point) > 0, point
+
+
+def test_features_beyond_memory_are_computed_twice(two_threads, monkeypatch):
+    before = seconds("covtype-2", "LLSVM", 2000)  # 7.4 GB of features
+    monkeypatch.setattr(machines, "memory_limit", lambda limit: 4 * GIGABYTES)
+    assert 1.5 * before < seconds("covtype-2", "LLSVM", 2000) < 2 * before
+
+
+def test_the_reduced_machine_is_linear_on_the_map():
+    study = llsvm.reduced_machine(datasets=["two-moons"], landmarks=[5])
+    table = table_of(study, study.grid("quick"))
+    assert table["agreement"].min() == 1.0
+    assert table["objective_difference"].max() < 1e-5
+
+
+def test_the_quadratic_programme_of_the_reduced_machine_is_solved():
+    """Its objective is below that of random feasible points, and of small moves from it."""
+    rng = np.random.default_rng(0)
+    K_rz, y = rng.normal(size=(20, 3)), np.where(rng.random(20) > 0.5, 1.0, -1.0)
+    K_zz = np.eye(3)
+    mu, b, objective = solve_reduced(K_rz, K_zz, y)
+
+    def value(mu, b):
+        slack = np.maximum(0.0, 1.0 - y * (K_rz @ mu + b)).sum()
+        return 0.5 * mu @ K_zz @ mu + 0.5 * b * b + slack
+
+    assert value(mu, b) == pytest.approx(objective, rel=1e-6)
+    for size in (1e-3, 1e-1, 1.0):
+        moves = [(mu + size * rng.normal(size=3), b + size * rng.normal()) for _ in range(50)]
+        assert min(value(*move) for move in moves) > objective - 1e-7
+
+
+def test_gamma_and_C_are_chosen_for_the_machine_that_is_judged():
+    gamma, C = machines.chosen_parameters("checkerboard", "the file's", "LLSVM")
+    assert gamma > 0 and C in (1.0, 10.0, 100.0)
+    one, optimum = (
+        table_of(llsvm.against_machines(n_landmarks=100), [point])["error"].item()
+        for point in llsvm.against_machines(n_landmarks=100).grid("quick")
+        if point.method == "LLSVM"
+    )
+    assert one < optimum + 0.03  # a single pass with parameters of its own is near the optimum
