@@ -69,7 +69,8 @@ def test_the_quadratic_programme_of_the_reduced_machine_is_solved():
 
 def test_gamma_and_C_are_chosen_for_the_machine_that_is_judged():
     gamma, C = machines.chosen_parameters("checkerboard", "the file's", "LLSVM")
-    assert gamma > 0 and C in (1.0, 10.0, 100.0)
+    assert gamma > 0
+    assert C in (1.0, 10.0, 100.0)
     one, optimum = (
         table_of(llsvm.against_machines(n_landmarks=100), [point])["error"].item()
         for point in llsvm.against_machines(n_landmarks=100).grid("quick")
