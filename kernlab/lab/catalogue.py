@@ -10,11 +10,10 @@ from kernlab.lab.bench import kernels as bench
 from kernlab.lab.bench import nystrom as bench_nystrom
 from kernlab.lab.bench import sparse as bench_sparse
 from kernlab.lab.engine import record, run
-from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy
-from kernlab.lab.engine.registry import collect, unknown
+from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy, unknown
 from kernlab.lab.engine.rows import NoResults, tables_dir
 from kernlab.lab.engine.run import PROFILES, Outcome, Profile, StudyWarning, get_profile
-from kernlab.lab.engine.study import Point, Study, derive_seed, point_seed
+from kernlab.lab.engine.study import Point, Study, StudyFunction, derive_seed, point_seed
 from kernlab.lab.papers import lasn, llsvm
 from kernlab.lab.papers.fpc import figures as fpc_figures
 from kernlab.lab.papers.fpc import studies as fpc
@@ -39,6 +38,23 @@ _PACKAGES = {
     bench_sparse: None,
     bench_hss: None,
 }
+
+
+def collect(packages):
+    """All studies of some packages, and their functions, by id; an id twice is a mistake."""
+    studies, functions = {}, {}
+    for package in packages:
+        found = [value for value in vars(package).values() if isinstance(value, StudyFunction)]
+        entries = [(id, function.study(id), function) for function in found for id in function.ids]
+        entries += [(study.id, study, None) for study in getattr(package, "STUDIES", ())]
+        for id, study, function in entries:
+            if id in studies:
+                raise ValueError(f"two studies are called {id!r}; one is in {package.__name__}")
+            studies[id] = study
+            if function is not None:
+                functions[id] = function
+    return studies, functions
+
 
 STUDIES, FUNCTIONS = collect(_PACKAGES)
 """Every study with the catalogue's parameters, and the functions that take others, by id."""

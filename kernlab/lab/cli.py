@@ -208,7 +208,7 @@ def report(profile, gallery):
 def bench(name, profile, fresh):
     """Time kernlab against its peers; without a name, list what can be timed."""
     from kernlab.lab.catalogue import STUDIES, execute
-    from kernlab.lab.engine.registry import unknown
+    from kernlab.lab.engine.errors import unknown
     from kernlab.lab.report.text import bench_text
 
     benches = {id.removeprefix("bench-"): s for id, s in STUDIES.items() if id.startswith("bench-")}

@@ -32,7 +32,7 @@ from kernlab.lab.catalogue import (
     results,
     tables_dir,
 )
-from kernlab.lab.engine.registry import unknown
+from kernlab.lab.engine.errors import unknown
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report import comparison
 from kernlab.lab.report.notebook_files import (

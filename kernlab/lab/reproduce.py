@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlab.lab.catalogue import FIGURES, STUDIES, Outcome, Study, StudyError, get_study
+from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.provenance import Inputs
 from kernlab.lab.engine.record import recorded, results
-from kernlab.lab.engine.registry import unknown
 from kernlab.lab.engine.rows import OK
 from kernlab.lab.engine.run import Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished

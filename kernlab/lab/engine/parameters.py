@@ -6,6 +6,7 @@ A parameter means the same in every study, so that most are known by their names
 import difflib
 import inspect
 import math
+import sys
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -14,6 +15,10 @@ from kernlab.datasets.errors import DataError
 from kernlab.datasets.own import is_path
 from kernlab.datasets.registry import get_entry
 from kernlab.lab.engine.errors import ParameterError
+
+
+class ImpossibleError(ValueError):
+    """Why a value cannot be, where the kind does not say it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Kind:
         else:
             values = [value] if isinstance(value, Real | Path) else list(value)
         if not values:
-            raise ValueError("it is empty")
+            raise ImpossibleError("it is empty")
         return tuple(dict.fromkeys(map(self._one, values)))
 
     def _one(self, value):
@@ -58,47 +63,27 @@ class Kind:
         return value if isinstance(value, str) and value in self.words else self.convert(value)
 
 
-def _number(value):
-    if isinstance(value, bool) or not isinstance(value, str | Real):
-        raise ValueError
-    value = float(value)
-    if math.isnan(value):
-        raise ValueError
-    return value
+def _number(least=-math.inf, most=math.inf, *, above=-math.inf, whole=False):
+    """What converts to a number within limits."""
 
-
-def _positive(value):
-    value = _number(value)
-    if not 0 < value < math.inf:
-        raise ValueError
-    return value
-
-
-def _share(value):
-    value = _number(value)
-    if not 0 <= value <= 1:
-        raise ValueError
-    return value
-
-
-def _whole(least):
     def convert(value):
-        number = int(value) if isinstance(value, Integral) else _number(value)
-        if isinstance(value, bool) or number != int(number) or number < least:
+        if isinstance(value, bool) or not isinstance(value, str | Real):
             raise ValueError
-        return int(number)
+        number = int(value) if isinstance(value, Integral) else float(value)
+        if not (least <= number <= most and above < number) or (whole and number != int(number)):
+            raise ValueError
+        return int(number) if whole else float(number)
 
     return convert
 
 
 def _flag(value):
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     if isinstance(value, bool):
         return value
-    return known[str(value).lower()] if str(value).lower() in known else _refuse()
+    return {"true": True, "false": False}[str(value).lower()]
 
 
-def _refuse():
+def _no_other(value):
     raise ValueError
 
 
@@ -107,17 +92,17 @@ def _data_set(value):
     if is_path(value):
         path = Path(value).expanduser().resolve()
         if not path.is_file():
-            raise ValueError(f"there is no file {value}")
+            raise ImpossibleError(f"there is no file {value}")
         return str(path)
     try:
         return get_entry(value).name
     except DataError as error:
-        raise ValueError(str(error)) from None
+        raise ImpossibleError(str(error)) from None
 
 
 def one_of(*words):
     """One of some words."""
-    return Kind("one of " + ", ".join(map(repr, words)), lambda value: _refuse(), tuple(words))
+    return Kind("one of " + ", ".join(map(repr, words)), _no_other, tuple(words))
 
 
 def several(kind):
@@ -125,47 +110,33 @@ def several(kind):
     return replace(kind, what=f"{kind.what}, or several", many=True)
 
 
-Number = Kind("a number", _number)
-Positive = Kind("a positive number", _positive)
-Share = Kind("a number from 0 to 1", _share)
-Count = Kind("a positive whole number", _whole(1))
-Whole = Kind("a whole number, 0 or more", _whole(0))
+Number = Kind("a number", _number(-sys.float_info.max, sys.float_info.max))
+Positive = Kind("a positive number", _number(above=0, most=sys.float_info.max))
+Share = Kind("a number from 0 to 1", _number(0, 1))
+Count = Kind("a positive whole number", _number(1, sys.maxsize, whole=True))
+Whole = Kind("a whole number, 0 or more", _number(0, sys.maxsize, whole=True))
 Flag = Kind("true or false", _flag)
 DataSetName = Kind("the name of a data set or the path of a file", _data_set)
 Gamma = Positive | "scale" | "variance" | "median"
 
-KNOWN = {
-    "dataset": DataSetName,
-    "datasets": several(DataSetName),
-    "landmarks": several(Count),
-    "n_landmarks": Count | "sqrt",
-    "ranks": several(Count),
-    "C": Positive,
-    "costs": several(Positive),
-    "gamma": Gamma,
-    "gammas": several(Gamma),
-    "sigma": Positive,
-    "sigmas": several(Positive),
-    "h": Positive,
-    "widths": several(Positive),
-    "tol": Positive,
-    "tolerances": several(Positive),
-    "leaf_size": Count,
-    "beta": Positive,
-    "betas": several(Positive),
-    "alphas": several(Positive),
-    "steps": Count,
-    "degree": Count,
-    "degrees": several(Count),
-    "exponents": several(Count),
-    "centres": several(Count),
-    "noise": Share,
-    "noises": several(Share),
-    "rows": Count,
-    "sizes": several(Count),
-    "repeats": Count,
-    "seed": Whole,
+_ONE = {
+    DataSetName: ("dataset",),
+    Positive: ("C", "sigma", "h", "tol", "beta"),
+    Gamma: ("gamma",),
+    Count: ("leaf_size", "steps", "degree", "rows", "repeats"),
+    Count | "sqrt": ("n_landmarks",),
+    Share: ("noise",),
+    Whole: ("seed",),
 }
+_SEVERAL = {
+    DataSetName: ("datasets",),
+    Positive: ("costs", "sigmas", "widths", "tolerances", "alphas", "betas"),
+    Gamma: ("gammas",),
+    Count: ("landmarks", "ranks", "degrees", "exponents", "centres", "sizes"),
+    Share: ("noises",),
+}
+KNOWN = {name: kind for kind, names in _ONE.items() for name in names}
+KNOWN |= {name: several(kind) for kind, names in _SEVERAL.items() for name in names}
 """What parameters of these names are, unless a study annotates one with a kind of its own."""
 
 
@@ -204,11 +175,10 @@ def checked(given, kinds, of):
             continue
         try:
             values[name] = kinds[name](value)
-        except (ValueError, TypeError) as error:
-            why = f": {error}" if str(error) and "convert" not in str(error) else ""
-            raise ParameterError(
-                f"{of}: {name} must be {kinds[name].what}, not {value!r}{why}"
-            ) from None
+        except (ValueError, TypeError, KeyError) as error:
+            why = f": {error}" if isinstance(error, ImpossibleError) else ""
+            text = f"{of}: {name} must be {kinds[name].what}, not {value!r}{why}"
+            raise ParameterError(text) from None
     return values
 
 

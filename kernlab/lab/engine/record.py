@@ -68,13 +68,19 @@ def results(study, profile="quick", out=None):
         There is neither.
     """
     path = tables_dir(get_profile(profile).name, out) / f"{study.id}.csv"
-    live = read_table(path).assign(source="live") if path.is_file() else None
-    known = recorded(study.id) if study.on_record else None
-    if live is None and known is None:
+    table = merged(study, read_table(path) if path.is_file() else None, profile)
+    if table is None:
         raise NoResults(
             f"There are no results of {study.id} under the profile {profile} (looked for {path}). "
             f"Make them with: kernlab reproduce {study.catalogue_id} --profile {profile}"
         )
+    return table
+
+
+def merged(study, live, profile):
+    """As `results`, of a table that has been read already, or None; None if there is neither."""
+    known = recorded(study.id) if study.on_record else None
+    live = None if live is None else live.assign(source="live")
     if live is None or known is None:
         return known if live is None else live
     names = list(dict.fromkeys([*parameter_names(live), *parameter_names(known)]))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine.record import merged
 from kernlab.lab.engine.rows import read_table, tables_dir
 from kernlab.paths import output_dir
 
@@ -53,8 +55,14 @@ class NotebookRun:
 
 
 def read_tables(profile, out=None, problems=None):
-    """The tables of a profile by study id; damaged files are left out and named in `problems`."""
-    return _read_each(tables_dir(profile, out), "*.csv", read_table, problems)
+    """The tables of a profile by study id, completed from the record; see `record.results`.
+
+    Damaged files are left out and named in `problems`.
+    """
+    live = _read_each(tables_dir(profile, out), "*.csv", read_table, problems)
+    both = {id: merged(study, live.pop(id, None), profile) for id, study in STUDIES.items()}
+    live = {id: table for id, table in live.items() if "@" not in id}  # other parameters
+    return live | {id: table for id, table in both.items() if table is not None}
 
 
 def read_provenance(profile, out=None, problems=None):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.processes import Ended, Processes
-from kernlab.lab.engine.registry import unknown
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.report.notebook_files import (
     NOTEBOOK_VARIABLE,
