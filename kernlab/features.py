@@ -23,6 +23,7 @@ from sklearn.utils.extmath import row_norms
 from kernlab.runtime import (
     REORDERED_SUMS,
     for_each_block,
+    memory_limit,
     njit,
     require_memory,
     row_blocks,
@@ -55,8 +56,8 @@ class Features:
     """
 
     map_, error = None, 0.0
-    dual_of = None
-    gram_sum = None
+    dual_of = combination = None  # of others: (those features, S)
+    gram_sum = shared = None
     _room = _form = _values = _whole = _in_double = None
 
     def __init__(self, F, *, dual_of=None):
@@ -71,7 +72,9 @@ class Features:
         self.shape, self.dtype = self.A.shape, self.A.dtype
 
     @classmethod
-    def formed(cls, shape, form, dtype=np.float64, *, room=None, gram_sum=None, whole=None):
+    def formed(
+        cls, shape, form, dtype=np.float64, *, room=None, gram_sum=None, whole=None, shared=None
+    ):
         """Features that are formed a block at a time, whenever asked for, and not kept.
 
         Parameters
@@ -87,13 +90,40 @@ class Features:
             way to the Gram matrix than products of features.
         whole : function without arguments, default None
             All features at once, where that is quicker than by `form`.
+        shared : dict, default None
+            Where a solver leaves the Gram matrix for features of the same rows that these begin
+            with (see `hinge.passes`).
         """
         self = cls.__new__(cls)
         dtype = np.dtype(dtype)
         self.A, self.shape = None, tuple(shape)
         self.dtype = dtype if dtype in FLOATING else np.dtype(np.float64)
         self._form, self._room, self._whole, self.gram_sum = form, room, whole, gram_sum
+        self.shared = {} if shared is None else shared
         return self
+
+    def combined(self, mix, whole=None):
+        """Combinations F[:, :r] S of the first features, formed in blocks; S has r rows."""
+        mix = np.ascontiguousarray(mix, dtype=np.float64)
+
+        def form(rows, room):
+            return self.block(rows, room)[:, : len(mix)] @ mix
+
+        shape = self.shape[0], mix.shape[1]
+        made = Features.formed(shape, form, room=self._room, whole=whole)
+        made.combination = self, mix
+        return made
+
+    def kept(self, max_memory=None):
+        """Stored, where the rows are in memory and a quarter of it holds the features; else these.
+
+        What is stored is not formed in every pass; what comes from a file may be endless.
+        """
+        if self._form is None or self._whole is None:
+            return self
+        if self.nbytes > memory_limit(max_memory) // 4:
+            return self
+        return Features(self.stored(max_memory))
 
     @classmethod
     def mapped(
@@ -129,11 +159,6 @@ class Features:
         return np.ascontiguousarray(self._values())
 
     # ---------------------------------------------------------------------------- what it is
-    @property
-    def has_rows_in_memory(self):
-        """Whether the features can be had at once; those of a file's rows come in blocks."""
-        return self._form is None or self._whole is not None
-
     @property
     def nbytes(self):
         """Bytes of the features as an array or CSR matrix."""

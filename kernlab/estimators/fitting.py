@@ -115,19 +115,19 @@ def _seen(machine, X, y, sample_weight):
     learnt = {name: vars(door)[name] for name in names if name in vars(door)}
     weights = machine.row_weights(rows.labels, sample_weight)
     if weights is not None and not (machine.keeps_weightless or weights.all()):
-        rows, weights = _those(rows, np.flatnonzero(weights)), weights[weights > 0]
+        rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
     if machine.merge:
         codes = np.unique(rows.labels, return_inverse=True)[1]
         others = (codes,) if weights is None else (codes, weights)
         learnt["distinct_"] = distinct = distinct_rows(rows.whole(machine.max_memory), *others)
         if distinct is not None:
             weights = distinct.counts * (1.0 if weights is None else weights[distinct.first])
-            rows = _those(rows, distinct.first)
+            rows = some_rows(rows, distinct.first)
     task, columns = machine.task(rows.labels)
     return rows, weights, learnt | task, columns
 
 
-def _those(rows, positions):
+def some_rows(rows, positions):
     """Some of the rows: copied if all are in memory, else read when they are needed."""
     chosen = rows.select(positions)
     return ArrayRows(chosen.whole(), chosen.labels) if rows.in_memory else chosen
@@ -138,7 +138,9 @@ def _fitted(plans, rows, weights, learnt, shared, nested):
     arguments = dict(plans[0].approximation)
     if nested:
         arguments[NESTED] = max(plan.approximation[NESTED] for plan in plans)
-    approximation = plans[0].kind(**arguments).share({} if shared is None else shared)
+    approximation = plans[0].kind(**arguments)
+    if shared is not None:
+        approximation.share(shared)
     if learnt.get("distinct_") is not None:
         approximation.count_rows(learnt["distinct_"].counts)
     return approximation.fit(rows, sample_weight=weights)

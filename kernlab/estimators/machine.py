@@ -5,7 +5,6 @@ own is declared: which values its parameters may have, and in two tables which o
 part, under which name.
 """
 
-from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from kernlab.approximations import NEEDS, get_approximation
 from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
 from kernlab.estimators.fitting import Plan, fit_together, key_of, scores_of
+from kernlab.parameters import check_parameters, one_of, positive, whole, width
 from kernlab.rows import validate_rows
 from kernlab.solvers import get_solver
 
@@ -25,43 +25,14 @@ DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
 REFUSED_WHERE_UNUSED = ("kernel", "gamma", "degree", "coef0")
 
 
-# ------------------------------------------------------------------------ what parameters may be
-def is_number(value):
-    """Whether it is a finite number that is not negative."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= value < np.inf
-
-
-def is_whole(value, least=0):
-    """Whether it is a whole number of at least `least`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-
-
-def is_seed(value):
-    """Whether NumPy draws with it."""
-    return (
-        value is None
-        or is_whole(value)
-        or isinstance(value, np.random.RandomState | np.random.Generator)
-    )
-
-
-def width(*rules):
-    """What a width s of exp(-d^2 / (2 s^2)) may be."""
-    return (
-        f"a number or one of {', '.join(map(repr, rules))}",
-        lambda value: value in rules or not isinstance(value, str),
-    )
-
-
-CHECKS = {  # of parameters by the names that users know: what they must be
-    "C": ("a positive number", lambda value: is_number(value) and value > 0),
-    "epsilon": ("a number that is not negative", is_number),
-    "h": width(*GAMMA_RULES),
-    "max_iter": ("a whole number of at least 1, or None", lambda v: v is None or is_whole(v, 1)),
-    "prediction": ("'exact' or 'structure'", lambda value: value in ("exact", "structure")),
-    "random_state": ("None, a whole number that is not negative, or a generator", is_seed),
-    "sigma": width(*GAMMA_RULES, "quantile", "cv"),
-    "tol": ("a number that is not negative, or None", lambda v: v is None or is_number(v)),
+# ---------------------------------------------------------------- what parameters may be, and go
+CHECKS = {  # where machines say more, or less, than the table of all parameters
+    "C": positive,
+    "gamma": (positive, (*GAMMA_RULES, "quantile")),
+    "h": (width, GAMMA_RULES),
+    "sigma": (width, (*GAMMA_RULES, "quantile", "cv")),
+    "leaf_size": (whole, (None,)),
+    "prediction": one_of("exact", "structure"),
 }
 
 
@@ -86,7 +57,7 @@ SOLVER = same("loss", "intercept", "tol", "max_iter", "random_state")
 
 
 # ------------------------------------------------------------------------------- what a pair does
-class Pair(BaseEstimator):
+class Pair:
     """What all machines do, whatever their parts; see `KernelMachine`.
 
     A subclass names `approximation` and `solver` of the registries (or has them as parameters),
@@ -130,10 +101,7 @@ class Pair(BaseEstimator):
 
     def plan(self):
         """What the parameters ask of the parts, after checking them; nothing is computed."""
-        for name, value in self.get_params(deep=False).items():
-            what, holds = CHECKS.get(name, ("anything", lambda value: True))
-            if not holds(value):
-                raise ValueError(f"{name} must be {what}, not {value!r}")
+        check_parameters(self.get_params(deep=False), **CHECKS)
         kind, solver = get_approximation(self.approximation), get_solver(self._solver_name())
         if not kind.offers(solver.needs):
             raise ValueError(
@@ -286,7 +254,7 @@ class Pair(BaseEstimator):
         return tags
 
 
-class KernelMachine(ClassifierMixin, Pair):
+class KernelMachine(Pair, ClassifierMixin, BaseEstimator):
     """A kernel support vector machine through an approximation and a solver of your choice.
 
         minimise   1/2 |w|^2 + C sum_i loss(y_i (w . phi(x_i) + b))

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from kernlab.estimators.fitting import fit_together
 from kernlab.estimators.machine import (
@@ -122,7 +122,7 @@ class LASN(KernelMachine):
         self.solver_params = solver_params
 
 
-class LASNRegressor(RegressorMixin, Pair):
+class LASNRegressor(Pair, RegressorMixin, BaseEstimator):
     """Kernel regression by Nystrom features and Newton's method.
 
         minimise over w, b   1/2 |w|^2 + C sum_i max(0, |w . f(x_i) + b - t_i| - epsilon)^2

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab import FPC, load_dataset
 from kernlab.approximations import PolynomialMap
 from kernlab.datasets.generators import fpc_toy
-from kernlab.estimators.fpc_degree import largest_degree
+from kernlab.estimators.fpc import largest_degree
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_hinge_admm
 
@@ -193,12 +193,12 @@ def test_memory_grows_with_the_rows_not_with_rows_times_features(settings, monke
 def test_memory_is_predicted_before_it_is_taken():
     wide = np.random.default_rng(0).random((200, 300))
     labels = np.arange(200) % 2
-    with pytest.raises(MemoryLimitError, match=r"FPC on 200 rows with .* of degree 3 needs"):
+    with pytest.raises(MemoryLimitError, match="polynomial features of degree 3 in 300 variables"):
         FPC(3, basis="chebyshev").fit(wide, labels)
-    with pytest.raises(MemoryLimitError, match="name the degree instead of 'cv'"):
+    with pytest.raises(MemoryLimitError, match="a lower degree or fewer centres"):
         FPC(max_memory="10kB").fit(X, Y)
-    with pytest.raises(MemoryLimitError, match=r"with 7 features .*600 rows x 1 \+ 6 x 7"):
-        FPC(3, n_centres=7, max_memory="1kB").fit(X, Y)
+    with pytest.raises(MemoryLimitError, match=r"with 10 features .*600 rows x 1 \+ 6 x 10"):
+        FPC(3, n_centres=10, max_memory="6kB").fit(X, Y)
 
 
 # --------------------------------------------------------------------- choosing the degree
@@ -349,7 +349,7 @@ def test_labels_of_any_kind_come_back():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"degree": "best"}, "degree='best' is neither a whole number nor 'cv'"),
+        ({"degree": "best"}, "degree must be a positive whole number"),
         ({"degree": 0}, "degree must be a positive whole number"),
         ({"alpha": 0}, "alpha must be a positive number"),
         ({"validation": 1.5}, "validation=1.5 is not a share"),

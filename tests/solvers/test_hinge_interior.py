@@ -12,7 +12,7 @@ from kernlab.approximations import PolynomialMap
 from kernlab.features import Features
 from kernlab.solvers import solve_dcd, solve_hinge_interior
 from kernlab.solvers.hinge.interior import direction, nearly_dependent, orthonormal_mix
-from kernlab.solvers.hinge.passes import Subspace, combined, gram_matrix
+from kernlab.solvers.hinge.passes import Subspace, gram_matrix
 
 M = 400
 WEIGHTS = np.random.default_rng(6).integers(0, 4, M).astype(float)
@@ -250,7 +250,7 @@ def test_the_mix_makes_features_orthonormal_and_leaves_out_what_does_not_exist(w
     weights = np.random.default_rng(2).random(M) + 0.1 if weighted else None
     mix = orthonormal_mix(doubled, weights, gram_matrix(doubled, weights))
     assert mix.shape == (F.shape[1] + 4, F.shape[1])
-    gram = gram_matrix(combined(doubled, mix), weights)
+    gram = gram_matrix(doubled.combined(mix), weights)
     np.testing.assert_allclose(gram, np.eye(F.shape[1]), atol=1e-3)
 
 

@@ -93,30 +93,27 @@ class PolynomialMap(FeatureMap):
         self.max_memory = max_memory
 
     # -------------------------------------------------------------------------- fitting
-    def _fit(self, rows, sample_weight=None):
-        self.fit_rows(rows, sample_weight=sample_weight)
+    def share(self, found):
+        """The Gram matrix of Chebyshev's basis serves all lower degrees on the same rows."""
+        self._shared = found
+        return self
 
     def _make_kernel(self, X):
         """The kernel of scaled rows."""
         return Polynomial(1.0, check_degree(self.degree), 1.0)
 
-    def fit_rows(self, rows, bounds=None, sample_weight=None):
-        """Learn scaling and centres from `Rows` that are known to be right; `bounds` of their
-        features where they are known as well."""
+    def _fit(self, rows, sample_weight=None):
         self._check_parameters()
         if sample_weight is not None and not np.all(sample_weight):
             counted = np.flatnonzero(sample_weight)
             rows, sample_weight = rows.select(counted), sample_weight[counted]
         for derived in ("chebyshev_", "change_of_basis_", "centre_check_"):
             self.__dict__.pop(derived, None)
-        self._rows, self.n_features_in_, self.timings_ = rows, rows.n_features, {}
-        self.kernel_ = self._make_kernel(rows)
         with self._timed("scaling"):
-            self.low_, self.high_ = rows.bounds() if bounds is None else bounds
+            self.low_, self.high_ = rows.bounds()
             self._low, self._width = self._scale_of(self.low_, self.high_)
         with self._timed("centres"):
             self._choose_centres(rows, sample_weight)
-        return self
 
     def _check_parameters(self):
         check_degree(self.degree)
@@ -260,17 +257,33 @@ class PolynomialMap(FeatureMap):
         return CentreCheck(self.n_centres_, self.dimension_, rank, condition)
 
     # ------------------------------------------------------------------------- features
-    def block_features(self, rows):
-        """The features of `Rows`, formed a block at a time whenever they are read: `Features`."""
+    def features(self, X):
+        """The features of rows X, formed a block at a time whenever they are read.
+
+        Powers on at least as many centres as the polynomials have dimensions are combinations of
+        Chebyshev's basis, which is no larger.
+        """
+        rows, shared = self._validated_rows(X), self.__dict__.pop("_shared", None)
+        whole = (lambda: self.transform(rows)) if rows.in_memory else None
         if self.basis == "chebyshev":
-            return chebyshev_features(rows, self.chebyshev_)
-        return power_features(rows, self._low, self._width, self.centres_, self.degree)
+            return chebyshev_features(rows, self.chebyshev_, shared, whole)
+        varying = int(np.count_nonzero(self.high_ > self.low_))
+        if space_dimension(varying, self.degree) > self.n_centres_:
+            return self._powers(rows, whole)
+        given = chebyshev_features(rows, self.chebyshev_, shared)
+        return given.combined(self.change_of_basis_, whole=whole)
+
+    def _powers(self, rows, whole=None):
+        return power_features(rows, self._low, self._width, self.centres_, self.degree, whole)
 
     def _precision(self, rows):
         return np.dtype(np.float64)
 
     def _block(self, X):
-        return self.block_features(as_rows(X)).block(slice(0, X.shape[0]))
+        rows = as_rows(X)
+        is_chebyshev = self.basis == "chebyshev"
+        made = chebyshev_features(rows, self.chebyshev_) if is_chebyshev else self._powers(rows)
+        return made.block(slice(0, X.shape[0]))
 
 
 def check_degree(degree):

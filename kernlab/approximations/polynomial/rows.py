@@ -7,7 +7,7 @@ from kernlab.features import Features
 from kernlab.rows import as_dense
 
 
-def power_features(source, low, width, centres, degree):
+def power_features(source, low, width, centres, degree, whole=None):
     """The features (1 + x . eta_j)^s of rows: a matrix product and a few multiplications each."""
 
     def room(n_rows):
@@ -22,11 +22,12 @@ def power_features(source, low, width, centres, degree):
         base += 1.0
         return integer_power(base, degree, values).T
 
-    return Features.formed((source.shape[0], len(centres)), form, room=room)
+    return Features.formed((source.shape[0], len(centres)), form, room=room, whole=whole)
 
 
-def chebyshev_features(source, basis):
-    """The features of a `ChebyshevBasis`; those of lower degrees are the first of them."""
+def chebyshev_features(source, basis, shared=None, whole=None):
+    """The features of a `ChebyshevBasis`; those of lower degrees are the first of them, and so is
+    their Gram matrix, which a solver leaves in `shared`."""
 
     def form(rows, room):
         X = as_dense(source.block(rows))
@@ -39,7 +40,7 @@ def chebyshev_features(source, basis):
     worthwhile = fewer_operations(basis.monomials.n_variables, basis.degree)
     return Features.formed(
         (source.shape[0], len(basis)), form, room=basis.room,
-        gram_sum=gram_sum if worthwhile else None,
+        gram_sum=gram_sum if worthwhile else None, shared=shared, whole=whole,
     )  # fmt: skip
 
 

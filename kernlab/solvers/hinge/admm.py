@@ -80,7 +80,8 @@ def solve_hinge_admm(
     start : weights to begin from (for a matrix y, a list of them) instead of v = y.
     keep_dual : whether results hold dual variables, a number per row.
     callback : is called with every row of the traces, and "problem" and "coefficients".
-    random_state, max_memory : not used; nothing is random, and nothing but rows' numbers is held.
+    random_state : not used; nothing is random.
+    max_memory : for a number per row and problem, and a few Gram matrices.
 
     Returns
     -------
@@ -99,12 +100,18 @@ def solve_hinge_admm(
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, not {value!r}")
-    chosen = [Subspace()] if subspaces is None else subspaces
+    chosen = subspaces
+    if subspaces is None:
+        penalised = certified or intercept == "penalised"
+        F, subspace = (F, Subspace()) if penalised else passes.parted(F)
+        chosen = [subspace]
     if certified and any(subspace.mix is not None for subspace in chosen):
         raise ValueError("the penalty of C is on weights of the features given: leave mix out")
     if subspaces is not None and intercept == "penalised":
         raise ValueError("the intercept is a feature of none of the subspaces: make one of them")
     features, weights = passes.prepared(F, sample_weight, intercept)
+    n_problems = len(chosen) * len(call.columns) * len(call.costs)
+    passes.require_room(features, n_problems, max_memory)
     columns = [passes.labels_of(column, features.shape[0]) for column in call.columns]
     problems = [
         _Problem(column, subspace, features.shape[1], cost, passes.weights_of(begin, intercept))
@@ -114,7 +121,8 @@ def solve_hinge_admm(
     ]
     with single_blas_thread() if features.shape[1] < passes.WIDE else nullcontext():
         iteration = _Iteration(features, problems, weights, alpha, beta, tol, max_iter, callback)
-        iteration.begin(gram)
+        iteration.begin(passes.known_gram(features, weights) if gram is None else gram)
+        passes.leave_gram(features, weights, iteration.gram)
         iteration.run()
         results = [iteration.result(problem, intercept, keep_dual) for problem in problems]
     for result in results if certified else ():

@@ -77,7 +77,8 @@ def solve_hinge_interior(
     tol : of the duality gap relative to the objective; None for 1e-6.
     max_iter : Newton's steps at most; None for 300.
     subspace : a `Subspace`; None for that of all features.
-    random_state, max_memory : not used; nothing is random, and six numbers per row are held.
+    random_state : not used; nothing is random.
+    max_memory : for six numbers per row, and a few Gram matrices.
 
     Returns
     -------
@@ -88,14 +89,20 @@ def solve_hinge_interior(
     the weights of the lowest objective it has measured, its start included.
     """
     passes.check_problem("hinge-interior", loss, intercept)
+    if subspace is None and C is None and intercept == "none":
+        F, subspace = passes.parted(F)
     subspace = Subspace() if subspace is None else subspace
     if C is not None and subspace.mix is not None:
         raise ValueError("the penalty of C is on weights of the features given: leave mix out")
     features, weights = passes.prepared(F, sample_weight, intercept)
+    passes.require_room(features, 6, max_memory)
     labels = passes.labels_of(y, features.shape[0])
     with single_blas_thread() if features.shape[1] < passes.WIDE else nullcontext():
         if gram is None and start is None and C is None:
-            gram = passes.gram_matrix(features, weights if len(weights) else None)
+            gram = passes.known_gram(features, weights)
+            if gram is None:
+                gram = passes.gram_matrix(features, weights if len(weights) else None)
+                passes.leave_gram(features, weights, gram)
         search = _Search(features, labels, subspace, weights, C, gram)
         if C is None and start is None and nearly_dependent(search.gram):
             result = _on_orthonormal_features(search, None, tol, max_iter, keep_dual, callback)
@@ -383,7 +390,7 @@ def orthonormal_mix(features, weights, gram):
     even = np.maximum(values, len(gram) * np.finfo(float).eps * values[-1])
     mix = vectors / np.sqrt(even)
     # A direction now is long unless it was too short to be seen among the others.
-    values, vectors = la.eigh(passes.gram_matrix(passes.combined(features, mix), weights))
+    values, vectors = la.eigh(passes.gram_matrix(features.combined(mix), weights))
     smallest = SHOWN**2 / (even[0] / even[-1]) * values[-1]
     seen = values > max(smallest, len(gram) * np.finfo(float).eps * values[-1])
     return mix @ (vectors[:, seen] / np.sqrt(values[seen]))
@@ -399,7 +406,7 @@ def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback)
         callback({**row, "coefficients": mix @ row["coefficients"]})
 
     again = _Search(
-        passes.combined(search.features, mix), search.labels, Subspace(), search.weights, None, None
+        search.features.combined(mix), search.labels, Subspace(), search.weights, None, None
     )
     after = again.run(tol, max_iter, None, keep_dual, None if callback is None else told)
     again.forget_rows()

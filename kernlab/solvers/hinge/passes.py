@@ -16,7 +16,13 @@ import scipy.sparse as sp
 from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features
-from kernlab.runtime import bar_options, for_each_block, row_blocks, thread_count
+from kernlab.runtime import (
+    bar_options,
+    for_each_block,
+    require_memory,
+    row_blocks,
+    thread_count,
+)
 from kernlab.solvers.losses import row_costs, signs
 from kernlab.solvers.result import SolverResult
 
@@ -132,14 +138,30 @@ def gram_matrix(features, weights=None):
     return total.matrix()
 
 
-def combined(features, mix):
-    """The features F[:, :r] mix of given features F, formed in blocks."""
-    mix = np.ascontiguousarray(mix, dtype=np.float64)
+def known_gram(features, weights):
+    """The Gram matrix of these features that others of the same rows have left, or None."""
+    left, gram = (features.shared or {}).get("gram", (None, ()))
+    if len(gram) < features.shape[1] or not np.array_equal(left, weights):
+        return None
+    return gram[: features.shape[1], : features.shape[1]]
 
-    def form(rows, room):
-        return features.block(rows, room)[:, : len(mix)] @ mix
 
-    return Features.formed((features.shape[0], mix.shape[1]), form, room=features.room)
+def leave_gram(features, weights, gram):
+    """Leave a Gram matrix for features of the same rows that these begin with."""
+    if features.shared is not None and len((features.shared.get("gram") or ((), ()))[1]) < len(
+        gram
+    ):
+        features.shared["gram"] = weights, gram
+
+
+def parted(F):
+    """Features to read, and the `Subspace` of them that F is: where F are combinations of others,
+    those others, of which there may be fewer, with a Gram matrix that is sooner known."""
+    features = as_features(F)
+    if features.combination is None:
+        return features, Subspace()
+    features, mix = features.combination
+    return features, Subspace(mix=mix)
 
 
 def prepared(F, sample_weight, intercept):
@@ -190,6 +212,19 @@ def check_problem(solver, loss, intercept):
         raise ValueError(f"{solver} minimises the hinge loss, not {loss!r}")
     if intercept not in ("none", "penalised"):
         raise ValueError(f"{solver} offers intercept='none' or 'penalised', not {intercept!r}")
+
+
+def require_room(features, per_row, max_memory):
+    """Refuse before the first pass, with the arithmetic, what would not fit."""
+    m, n = features.shape
+    require_memory(
+        8 * (m * per_row + 6 * n * n),
+        max_memory,
+        what=f"the hinge loss on {m:,} rows with {n:,} features",
+        arithmetic=f"8 bytes x ({m:,} rows x {per_row} + 6 x {n:,}^2)",
+        way_out="Take fewer features (of a polynomial, a lower degree or fewer centres), fewer "
+        "classes or C at a time, or allow more with max_memory.",
+    )
 
 
 def require_finite(*arrays):

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from tqdm.auto import tqdm
 
-from kernlab.features import Features, as_features, stored_rows
-from kernlab.runtime import bar_options, memory_limit
+from kernlab.features import as_features, stored_rows
+from kernlab.runtime import bar_options
 from kernlab.solvers.certificates import dual_objective, kkt_residual, primal_objective
 from kernlab.solvers.linear.blocks import feature_blocks
 from kernlab.solvers.linear.dcd import coordinate_passes
@@ -71,10 +71,7 @@ def solve_sbm(
     """
     began = time.perf_counter()
     _check(intercept, block_rows, drop, passes_per_block, runs)
-    loss, F = get_loss(loss), as_features(F)
-    # Of rows in memory keep the features, if they are few; those of a file may be endless.
-    if F.has_rows_in_memory and F.nbytes <= memory_limit(max_memory) // 4:
-        F = Features(F.stored())
+    loss, F = get_loss(loss), as_features(F).kept(max_memory)
     y = signs(y, F.shape[0])
     costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
     costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them

@@ -104,6 +104,8 @@ def solve_newton(
     `core`.
     """
     rows, call = as_features(F), Call(y, C, start)
+    if rows.map_ is None:
+        rows = rows.kept(max_memory)
     rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
     tol, max_iter = check_limits(
         1e-6 if tol is None else tol, 200 if max_iter is None else max_iter

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.estimators import FPC
-from kernlab.estimators.fpc_degree import largest_degree
+from kernlab.estimators.fpc import largest_degree
 from kernlab.lab.baselines import BASELINES, LibSVM, Wrapped
 from kernlab.lab.engine.base import NotRun
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
