@@ -1,7 +1,6 @@
 """Accuracy of the sparse kernel against sigma (Figure 6), and what a slip in the listing costs."""
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 from kernlab.approximations.compact import Analysis
@@ -10,7 +9,15 @@ from kernlab.estimators import SparseCholeskySVC
 from kernlab.estimators.sparse import cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.lab.engine import (
+    Cell,
+    Positive,
+    Study,
+    Tolerance,
+    catalogued,
+    product,
+    several,
+)
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row
 
 # ------------------------------------------------------------------- Figure 6, against sigma
@@ -21,22 +28,54 @@ SIGMAS = {
 SPARSE, EXACT = "SparseCholeskySVC", "LIBSVM"
 
 
-def _sigma_grid(profile):
-    name = "swiss-roll" if profile == "quick" else "svmguide1"
-    return [
-        Point.make(name, method, sigma=sigma)
-        for sigma in SIGMAS[name]
-        for method in (SPARSE, EXACT)
-    ]
+@catalogued("sparse-f6", "Figure 6: accuracy and sparsity against sigma")
+def sigma_sweep(datasets=None, sigmas=None, C=1.0, seed=0):
+    """How wide must the sparse kernel be to decide as the Gaussian kernel?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    sigmas : sequence of float, optional
+        Those of the figure by default, for the data set.
+    C : float
+    seed : int
+    """
+
+    def widths(name):
+        return sigmas or SIGMAS.get(name, SIGMAS["svmguide1"])
+
+    def grid(profile):
+        names = datasets or ("swiss-roll" if profile == "quick" else "svmguide1",)
+        return product(names, (SPARSE, EXACT), sigma=widths, C=C)
+
+    def printed(table):
+        own = (table["dataset"] == "svmguide1") & (table["method"] == SPARSE)
+        return own & (table["sigma"] == 16.0)
+
+    one = Tolerance(absolute=1.0, better="higher", reason="points; the figure is read by eye")
+    return Study(
+        grid=grid,
+        measure=measure_sigma,
+        key_figures=_sigma_key_figures,
+        measured=[
+            Cell("training rows", "n_train", where=printed),
+            Cell("sigma", "sigma", where=printed),
+            Cell("accuracy", "test_accuracy", one, scale=100, where=printed),
+            Cell("sparsity", "sparsity", Tolerance(absolute=0.01, reason="its last digit"),
+                 where=printed),
+        ],
+    )  # fmt: skip
 
 
-def _against_sigma(point, seed):
+def measure_sigma(point, seed):
     """Accuracy on the test rows, and by cross-validation on the training rows alone."""
     data = load_dataset(point.dataset, paper="sparse")
     sigma = point["sigma"]
     if point.method == EXACT:
-        return fitted_row(LibSVM(C=1.0, gamma=gamma_from_sigma(sigma), cache_size=1000), data)
-    machine = SparseCholeskySVC(sigma=sigma, solver="newton", random_state=seed)
+        return fitted_row(
+            LibSVM(C=point["C"], gamma=gamma_from_sigma(sigma), cache_size=1000), data
+        )
+    machine = SparseCholeskySVC(C=point["C"], sigma=sigma, solver="newton", random_state=seed)
     row = fitted_row(machine, data)
     table = cross_validate_sigma(
         machine, data.X_train, data.y_train, [sigma], floor=0.0, random_state=0
@@ -62,18 +101,6 @@ def _sigma_key_figures(table):
     return figures
 
 
-def _sigma_measured(table):
-    rows = table[(table["dataset"] == "svmguide1") & (table["method"] == SPARSE)]
-    cells = [("svmguide1", "training rows", n) for n in rows["n_train"].head(1)]
-    for row in rows[rows["sigma"] == 16.0].itertuples():
-        cells += [
-            ("svmguide1", "sigma", row.sigma),
-            ("svmguide1", "accuracy", 100 * row.test_accuracy),
-            ("svmguide1", "sparsity", row.sparsity),
-        ]
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
-
-
 # -------------------------------------------------------------- the slip in the permutation
 # (data set, sigma, l): where the kernel says something the slip costs accuracy, at l = 129 nothing.
 SLIPS = {
@@ -90,15 +117,33 @@ FORMS = ("as printed", "corrected")
 NULL = "equal weights"  # every row's dual variable as large as their mean: near rows vote
 
 
-def _slip_grid(profile):
-    return [
-        Point.make(name, "listing", form, sigma=sigma, l=exponent)
-        for name, sigma, exponent in SLIPS.get(profile, SLIPS["standard"])
-        for form in (*FORMS, NULL)
-    ]
+@catalogued("sparse-slip", "The permutation in the listing")
+def permutation_slip(datasets=None, sigmas: several(Positive) = (3.0,), exponents=(3,), seed=0):
+    """What does the listing lose by ordering dual variables by P, not by its inverse?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        Those of the catalogue by default, each with a width and an exponent of its own.
+    sigmas, exponents : sequences of numbers
+        For data sets that are named.
+    seed : int
+    """
+
+    def grid(profile):
+        if datasets:
+            return product(datasets, "listing", (*FORMS, NULL), sigma=sigmas, l=exponents)
+        listed = SLIPS.get(profile, SLIPS["standard"])
+        return [
+            point
+            for name, sigma, exponent in listed
+            for point in product(name, "listing", (*FORMS, NULL), sigma=sigma, l=exponent)
+        ]
+
+    return Study(grid=grid, measure=measure_slip, key_figures=_slip_key_figures, version=2)
 
 
-def _slip(point, seed):
+def measure_slip(point, seed):
     """The listing, with its dual variables put into the order of the data by P, or rightly by P^-1.
 
     Row i of L belongs to point P[i], so that lambda in the order of the data is
@@ -148,31 +193,3 @@ def _slip_key_figures(table):
                     f", {found[NULL]:.1%} with equal weights"
                 )
     return figures
-
-
-STUDIES = (
-    Study(
-        id="sparse-f6",
-        paper="sparse",
-        title="Figure 6: accuracy and sparsity against sigma",
-        question="How wide must the sparse kernel be to decide as the Gaussian kernel?",
-        grid=_sigma_grid,
-        measure=_against_sigma,
-        key_figures=_sigma_key_figures,
-        measured=_sigma_measured,
-        tolerances={
-            "accuracy": Tolerance(absolute=1.0, better="higher"),
-            "sparsity": Tolerance(absolute=0.01),
-        },
-    ),
-    Study(
-        id="sparse-slip",
-        paper="sparse",
-        version=2,
-        title="The permutation in the listing",
-        question="What does the listing lose by ordering dual variables by P, not by its inverse?",
-        grid=_slip_grid,
-        measure=_slip,
-        key_figures=_slip_key_figures,
-    ),
-)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from kernlab.datasets import generators
 from kernlab.estimators import SparseCholeskySVC
-from kernlab.lab.engine.base import NotRun, Point, Study, Tolerance
+from kernlab.lab.engine import NotRun, Study, Tolerance, catalogued, product
 from kernlab.lab.papers.common.cells import as_cells
 from kernlab.lab.papers.sparse.matrix import EXPONENT, roll
 from kernlab.runtime import MemoryLimitError, njit
@@ -32,11 +32,19 @@ def sigma_for(n_rows, near_rows=NEAR_ROWS):
 
 
 # ---------------------------------------------------------------------- Figure 5, the data
-def _roll_grid(profile):
-    return [Point.make("swiss-roll", "generated", rows=1500)]
+@catalogued("sparse-f5", "Figure 5: the Swiss roll in three classes")
+def swiss_roll(rows=1500):
+    """What do the data look like that the thesis generates?"""
+
+    def grid(profile):
+        return product("swiss-roll", "generated", rows=rows)
+
+    return Study(
+        grid=grid, measure=measure_roll, key_figures=_roll_key_figures, measured=_roll_measured
+    )
 
 
-def _roll(point, seed):
+def measure_roll(point, seed):
     """The points in space, and where they lie on the unrolled sheet."""
     X, y = generators.swiss_roll(point["rows"], seed=0)
     # The angle along the roll is the distance from its axis: the roll is (t cos t, h, t sin t).
@@ -64,21 +72,31 @@ def _roll_measured(table):
 METHODS = ("double loop", "cholesky", "newton")
 
 
-def _cost_grid(profile):
-    return [
-        Point.make("swiss-roll", method, rows=n)
-        for method in METHODS
-        for n in SIZES.get(profile, SIZES["standard"])
-    ]
+@catalogued("sparse-cost", "What each stage costs")
+def stages(sizes=None, seed=0):
+    """Does assembling the kernel take most of the training time?"""
+
+    def grid(profile):
+        return product("swiss-roll", METHODS, rows=sizes or SIZES[profile])
+
+    return Study(
+        grid=grid,
+        measure=measure_cost,
+        timing=True,
+        predict_seconds=predict_cost,
+        key_figures=_cost_key_figures,
+        measured=_cost_measured,
+        tolerances={"memory": Tolerance(relative=0.01, reason="arithmetic")},
+    )
 
 
-def _predict_cost(point):
+def predict_cost(point):
     if point.method == "double loop":
         return 1e-9 * LOOP_NANOSECONDS * point["rows"] ** 2
     return None
 
 
-def _cost(point, seed):
+def measure_cost(point, seed):
     """Seconds of each stage; the double loop is the thesis' `sp_rbf`, compiled."""
     n = point["rows"]
     X, y = roll(n)
@@ -171,30 +189,3 @@ def _cost_measured(table):
         ),
     ]
     return as_cells(cells)
-
-
-STUDIES = (
-    Study(
-        id="sparse-f5",
-        paper="sparse",
-        title="Figure 5: the Swiss roll in three classes",
-        question="What do the data look like that the thesis generates?",
-        grid=_roll_grid,
-        measure=_roll,
-        key_figures=_roll_key_figures,
-        measured=_roll_measured,
-    ),
-    Study(
-        id="sparse-cost",
-        paper="sparse",
-        title="What each stage costs",
-        question="Does assembling the kernel take most of the training time?",
-        grid=_cost_grid,
-        measure=_cost,
-        timing=True,
-        predict_seconds=_predict_cost,
-        key_figures=_cost_key_figures,
-        measured=_cost_measured,
-        tolerances={"memory": Tolerance(relative=0.01)},
-    ),
-)

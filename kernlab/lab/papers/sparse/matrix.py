@@ -17,10 +17,12 @@ from kernlab.approximations.compact import (
 from kernlab.approximations.spectrum import gershgorin_radii
 from kernlab.datasets import generators, load_dataset
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
-from kernlab.lab.engine.base import NotRun, Point, Study
+from kernlab.lab.engine import NotRun, Positive, Study, catalogued, product, several
 
 EXPONENT = 3  # Askey's for three features, and the thesis' odd one
 DENSE_ROWS = 600  # of matrices that are looked at in full
+KERNEL = "compact kernel"
+STANDARD = ("swiss-roll", "svmguide1", "cod-rna")
 SIGMA = 0.1  # on the Swiss roll in the unit cube
 
 
@@ -42,19 +44,30 @@ def _rows_of(point):
 
 
 def _sets(profile):
-    return ("swiss-roll",) if profile == "quick" else ("swiss-roll", "svmguide1", "cod-rna")
+    return STANDARD[:1] if profile == "quick" else STANDARD
 
 
 # -------------------------------------------------------------------- Lemma 3.1, the limits
-def _limits_grid(profile):
-    return [
-        Point.make(name, "compact kernel", alpha_sigma=float(f"{a:.3g}"))
-        for name in _sets(profile)
-        for a in np.geomspace(1e-3, 1e4, 29)
-    ]
+@catalogued("sparse-l31", "Lemma 3.1: the limits of the kernel matrix")
+def limits(datasets=None, alphas=None, seed=0):
+    """Does the sparse kernel go from the Gaussian matrix to the identity with alpha?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    alphas : sequence of float, optional
+        In units of 1 / sigma.
+    seed : int
+    """
+
+    def grid(profile):
+        every = alphas or [float(f"{a:.3g}") for a in np.geomspace(1e-3, 1e4, 29)]
+        return product(datasets or _sets(profile), KERNEL, alpha_sigma=every)
+
+    return Study(grid=grid, measure=measure_limits, key_figures=_limits_key_figures, needs=STANDARD)
 
 
-def _limits(point, seed):
+def measure_limits(point, seed):
     """How far K is from the Gaussian kernel matrix and from the identity, relative to either."""
     X, sigma = _rows_of(point)
     gamma = gamma_from_sigma(sigma)
@@ -90,15 +103,25 @@ def _limits_key_figures(table):
 
 
 # --------------------------------------------------------------- Lemma 3.3, Gershgorin radii
-def _radii_grid(profile):
-    return [
-        Point.make(name, "compact kernel", sigma_factor=factor)
-        for name in _sets(profile)
-        for factor in (0.5, 1.0, 2.0)
-    ]
+@catalogued("sparse-l33", "Lemma 3.3: smaller Gershgorin radii")
+def radii(datasets=None, factors: several(Positive) = (0.5, 1.0, 2.0), seed=0):
+    """Are the Gershgorin radii smaller than the Gaussian's, and what does that prove?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    factors : sequence of float
+        Of the width that leaves the matrix 95 % sparse.
+    seed : int
+    """
+
+    def grid(profile):
+        return product(datasets or _sets(profile), KERNEL, sigma_factor=factors)
+
+    return Study(grid=grid, measure=measure_radii, key_figures=_radii_key_figures, needs=STANDARD)
 
 
-def _radii(point, seed):
+def measure_radii(point, seed):
     """Both radii of every row, in the order of the Gaussian's; what they say of definiteness."""
     X, sigma = _rows_of(point)
     sigma *= point["sigma_factor"]
@@ -136,11 +159,23 @@ def _radii_key_figures(table):
 BETAS = (0.1, 0.5, 1.0)
 
 
-def _trade_off_grid(profile):
-    return [Point.make(name, "compact kernel") for name in _sets(profile)]
+@catalogued("sparse-e41", "Equations 39 to 41: similarity against sparsity")
+def trade_off(datasets=None, seed=0):
+    """Which alpha trades similarity to the Gaussian kernel for sparsity best?"""
+
+    def grid(profile):
+        return product(datasets or _sets(profile), KERNEL)
+
+    return Study(
+        grid=grid,
+        measure=measure_trade_off,
+        key_figures=_trade_off_key_figures,
+        measured=_trade_off_measured,
+        needs=STANDARD,
+    )
 
 
-def _trade_off(point, seed):
+def measure_trade_off(point, seed):
     """The curves A(alpha) and S(alpha), and the alphas that the rules choose."""
     if point.dataset == "swiss-roll":
         X, sigma = roll(3000)[0], SIGMA
@@ -199,14 +234,29 @@ REAL_SPARSITY = 0.97  # about that of the Swiss roll here
 ORDERINGS = ("natural", "amd", "metis", "nesdis")
 
 
-def _fill_grid(profile):
-    points = [Point.make("arrowhead", order, rows=ARROWHEAD) for order in ("natural", "amd")]
-    real = "pendigits" if profile == "quick" else "svmguide1"
-    points += [Point.make(real, order, rows=FILL_ROWS["quick"]) for order in ("natural", "amd")]
-    return points + [Point.make("swiss-roll", o, rows=FILL_ROWS[profile]) for o in ORDERINGS]
+@catalogued("sparse-f3", "Figure 3: fill-in with and without a good ordering")
+def fill_in(datasets=None, rows=None, seed=0):
+    """How many entries does the Cholesky factor get, and how much does ordering save?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        Beside the arrowhead and the Swiss roll.
+    rows : int, optional
+        Of the Swiss roll.
+    seed : int
+    """
+
+    def grid(profile):
+        real = datasets or ("pendigits" if profile == "quick" else "svmguide1",)
+        points = product("arrowhead", ORDERINGS[:2], rows=ARROWHEAD)
+        points += product(real, ORDERINGS[:2], rows=FILL_ROWS["quick"])
+        return points + product("swiss-roll", ORDERINGS, rows=rows or FILL_ROWS[profile])
+
+    return Study(grid=grid, measure=measure_fill, key_figures=_fill_key_figures)
 
 
-def _fill(point, seed):
+def measure_fill(point, seed):
     """The pattern of a matrix and of its factor in one ordering, as coarse pictures."""
     matrix = _matrix_to_factor(point)
     began = time.perf_counter()
@@ -261,47 +311,3 @@ def _fill_key_figures(table):
         f"{rows['fill'].iloc[0]:.1f} times those of half the matrix"
         for (name, method), rows in table.groupby(["dataset", "method"], sort=False)
     }
-
-
-STUDIES = (
-    Study(
-        id="sparse-l31",
-        paper="sparse",
-        title="Lemma 3.1: the limits of the kernel matrix",
-        question="Does the sparse kernel go from the Gaussian matrix to the identity with alpha?",
-        grid=_limits_grid,
-        measure=_limits,
-        key_figures=_limits_key_figures,
-        needs=("svmguide1", "cod-rna"),
-    ),
-    Study(
-        id="sparse-l33",
-        paper="sparse",
-        title="Lemma 3.3: smaller Gershgorin radii",
-        question="Are the Gershgorin radii smaller than the Gaussian's, and what does that prove?",
-        grid=_radii_grid,
-        measure=_radii,
-        key_figures=_radii_key_figures,
-        needs=("svmguide1", "cod-rna"),
-    ),
-    Study(
-        id="sparse-e41",
-        paper="sparse",
-        title="Equations 39 to 41: similarity against sparsity",
-        question="Which alpha trades similarity to the Gaussian kernel for sparsity best?",
-        grid=_trade_off_grid,
-        measure=_trade_off,
-        key_figures=_trade_off_key_figures,
-        measured=_trade_off_measured,
-        needs=("svmguide1", "cod-rna"),
-    ),
-    Study(
-        id="sparse-f3",
-        paper="sparse",
-        title="Figure 3: fill-in with and without a good ordering",
-        question="How many entries does the Cholesky factor get, and how much does ordering save?",
-        grid=_fill_grid,
-        measure=_fill,
-        key_figures=_fill_key_figures,
-    ),
-)

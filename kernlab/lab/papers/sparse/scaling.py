@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from kernlab.approximations.compact import distances_from, entry_bytes, sample_rows
 from kernlab.datasets import load_dataset
 from kernlab.datasets.registry import protocol_rows
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.published import published
 
 SCALINGS = ("none", "unit", "symmetric", "standard")
@@ -28,16 +28,24 @@ def printed_settings():
     }
 
 
-def _grid(profile):
-    return [
-        Point.make(name, "predicted", variant=scaling, sigma=sigma, printed_sparsity=sparsity)
-        for name, (sigma, sparsity) in printed_settings().items()
-        if profile != "quick" or name in QUICK
-        for scaling in SCALINGS
-    ]
+@catalogued("sparse-scaling", "The scaling that gives the printed sparsity")
+def scalings(datasets=None, seed=0):
+    """How were the features scaled, and what does the scaling do to the sparsity?"""
+
+    def grid(profile):
+        return [
+            point
+            for name, (sigma, sparsity) in printed_settings().items()
+            if name in (datasets or (QUICK if profile == "quick" else printed_settings()))
+            for point in product(
+                name, "predicted", SCALINGS, sigma=sigma, printed_sparsity=sparsity
+            )
+        ]
+
+    return Study(grid=grid, measure=measure_scaling, key_figures=_key_figures)
 
 
-def _measure(point, seed):
+def measure_scaling(point, seed):
     """The sparsity that a scaling gives at the printed sigma, and what the near rows are."""
     X = load_dataset(point.dataset, paper="sparse", scaling=point.variant).X_train
     X = X.toarray() if sp.issparse(X) else X
@@ -86,16 +94,3 @@ def _key_figures(table):
         if best["rows_with_a_near_row"] < 0.01:
             figures[name] += ", all of them its duplicates"
     return figures
-
-
-STUDIES = (
-    Study(
-        id="sparse-scaling",
-        paper="sparse",
-        title="The scaling that gives the printed sparsity",
-        question="How were the features scaled, and what does the scaling do to the sparsity?",
-        grid=_grid,
-        measure=_measure,
-        key_figures=_key_figures,
-    ),
-)

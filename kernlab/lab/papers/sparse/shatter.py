@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 
 CONFIGURATIONS = {
     "2 points": [(0.2, 0.3), (0.8, 0.7)],
@@ -39,11 +39,19 @@ def labellings(n_points):
     return [(1, *rest) for rest in itertools.product((1, -1), repeat=n_points - 1)]
 
 
-def _grid(profile):
-    return [Point.make("points in the plane", "lines", variant=name) for name in CONFIGURATIONS]
+@catalogued("sparse-shatter", "Figure 4: points that a line shatters")
+def shattering():
+    """How many points in the plane can a line separate, however they are labelled?"""
+
+    def grid(profile):
+        return product("points in the plane", "lines", CONFIGURATIONS)
+
+    return Study(
+        grid=grid, measure=measure_labellings, key_figures=_key_figures, measured=_measured
+    )
 
 
-def _measure(point, seed):
+def measure_labellings(point, seed):
     points = CONFIGURATIONS[point.variant]
     rows = []
     for number, labels in enumerate(labellings(len(points))):
@@ -94,17 +102,3 @@ def _measured(table):
         ("lines in the plane", "points not shattered", failed[failed < 1.0].index.min()),
     ]
     return pd.DataFrame(cells, columns=["row", "column", "value"])
-
-
-STUDIES = (
-    Study(
-        id="sparse-shatter",
-        paper="sparse",
-        title="Figure 4: points that a line shatters",
-        question="How many points in the plane can a line separate, however they are labelled?",
-        grid=_grid,
-        measure=_measure,
-        key_figures=_key_figures,
-        measured=_measured,
-    ),
-)

@@ -15,7 +15,7 @@ from kernlab.datasets import load_dataset
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Share, Study, catalogued, product, several
 from kernlab.lab.papers.common.fitting import accuracy
 
 SPARSE, EXACT = "sparse Newton", "LIBSVM"
@@ -41,16 +41,31 @@ SETS = {
 SUITED = 0.01  # of accuracy lost at most
 
 
-def _grid(profile):
-    points = []
-    for name, scaling in SETS.get(profile, SETS["standard"]).items():
-        points += [
-            Point.make(name, SPARSE, variant=rule, density=density, scaling=scaling)
-            for rule in RULES
-            for density in (DENSITIES[::2] if profile == "quick" else DENSITIES)
-        ]
-        points.append(Point.make(name, EXACT, density=1.0, scaling=scaling))
-    return points
+@catalogued("sparse-suited", "Where a sparse kernel suits, and where not")
+def suited_data(datasets=None, densities: several(Share) = None, C=1.0, seed=0):
+    """How much of the kernel matrix must be kept to be as accurate as with all of it?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        Standardised, where the catalogue does not list them with the thesis' scaling.
+    densities : sequence of float, optional
+        Shares of the kernel matrix.
+    C : float
+    seed : int
+    """
+
+    def grid(profile):
+        known = SETS["standard"] | SETS["quick"]
+        points = []
+        for name in datasets or SETS.get(profile, SETS["standard"]):
+            scaling = known.get(name, "standard")
+            kept = densities or (DENSITIES[::2] if profile == "quick" else DENSITIES)
+            points += product(name, SPARSE, RULES, density=kept, scaling=scaling, C=C)
+            points += product(name, EXACT, density=1.0, scaling=scaling, C=C)
+        return points
+
+    return Study(grid=grid, measure=measure_density, key_figures=_key_figures)
 
 
 def _some_rows(point):
@@ -68,22 +83,24 @@ def _part(X, y, size):
     return X[np.sort(rows)], y[np.sort(rows)]
 
 
-def _measure(point, seed):
+def measure_density(point, seed):
     X, y, X_test, y_test, n_full = _some_rows(point)
     shared = {"n_train": len(y), "n_features": X.shape[1], "n_full": n_full}
     if point.method == EXACT:
         sigma = _best_sigma(X, y)
-        machine = LibSVM(C=1.0, gamma=gamma_from_sigma(sigma)).fit(X, y)
+        machine = LibSVM(C=point["C"], gamma=gamma_from_sigma(sigma)).fit(X, y)
         return shared | {
             "sigma": sigma,
             "test_accuracy": accuracy(machine.predict(X_test), y_test),
             "predicted_bytes": 8.0 * n_full**2,
         }
-    # A hair beyond the quantile: where distances come in steps, all of a step are in or out.
+    # A little beyond the quantile: where distances come in steps, all of a step are in or out.
     radius = 1.000001 * radius_by_quantile(X, 1.0 - point["density"], 0)
     predicted = predict_entries(X, radius, 1).entries / len(y) ** 2
     exponent = point.variant if point.variant == "askey-odd" else int(point.variant)
-    machine = SparseCholeskySVC(sigma=radius / 3.0, l=exponent, solver="newton").fit(X, y)
+    machine = SparseCholeskySVC(point["C"], sigma=radius / 3.0, l=exponent, solver="newton").fit(
+        X, y
+    )
     off_diagonal = machine.approximation_.matrix_
     off_diagonal.setdiag(0.0)
     return shared | {
@@ -154,16 +171,3 @@ def _key_figures(table):
                 f"{row.density * row.n_full:,.0f} near rows a row of all {row.n_full:,}"
             )
     return figures
-
-
-STUDIES = (
-    Study(
-        id="sparse-suited",
-        paper="sparse",
-        title="Where a sparse kernel suits, and where not",
-        question="How much of the kernel matrix must be kept to be as accurate as with all of it?",
-        grid=_grid,
-        measure=_measure,
-        key_figures=_key_figures,
-    ),
-)

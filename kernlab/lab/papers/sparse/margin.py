@@ -1,31 +1,30 @@
-"""Studies of the sparse Cholesky thesis (Abdellatif 2019)."""
+"""The thesis' Figures 1 and 2, the margin of a linear machine; and its data sets counted."""
 
 import numpy as np
 
 from kernlab.datasets import generators
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine.base import Point, Study
-from kernlab.lab.papers.common.data_tables import data_table
-from kernlab.lab.papers.sparse import accuracy as sparse_accuracy
-from kernlab.lab.papers.sparse import cost as sparse_cost
-from kernlab.lab.papers.sparse import matrix as sparse_matrix
-from kernlab.lab.papers.sparse import scaling as sparse_scaling
-from kernlab.lab.papers.sparse import shatter as sparse_shatter
-from kernlab.lab.papers.sparse import suited as sparse_suited
-from kernlab.lab.papers.sparse import table as sparse_table
+from kernlab.lab.engine import Cell, Point, Study, catalogued
+from kernlab.lab.papers.common.data_tables import counted
 
 # Two clouds far apart, and two that overlap: (distance of the centres, C).
 MARGIN_CASES = {"hard": (5.4, 1e3), "soft": (2.5, 0.1), "soft, stricter": (2.5, 10.0)}
 
 
-def _margin_grid(profile):
-    return [
-        Point.make("gaussians", "LIBSVM", variant=variant, distance=distance, C=C)
-        for variant, (distance, C) in MARGIN_CASES.items()
-    ]
+@catalogued("sparse-margin", "Figures 1 and 2: the margin, hard and soft")
+def margins():
+    """Which line separates two clouds best, and what does C do when none can?"""
+
+    def grid(profile):
+        return [
+            Point.make("gaussians", "LIBSVM", variant=variant, distance=distance, C=C)
+            for variant, (distance, C) in MARGIN_CASES.items()
+        ]
+
+    return Study(grid=grid, measure=measure_margin, key_figures=_margin_key_figures)
 
 
-def _margin(point, seed):
+def measure_margin(point, seed):
     """A linear machine on two Gaussians: one row per training point, and the line it draws."""
     X, y = generators.gaussians(80, distance=point["distance"], seed=5)
     machine = LibSVM(C=point["C"], kernel="linear", tol=1e-8).fit(X, y)
@@ -66,27 +65,8 @@ def _margin_key_figures(table):
     return figures
 
 
-STUDIES = (
-    *sparse_matrix.STUDIES,
-    *sparse_accuracy.STUDIES,
-    *sparse_table.STUDIES,
-    *sparse_scaling.STUDIES,
-    *sparse_suited.STUDIES,
-    *sparse_cost.STUDIES,
-    *sparse_shatter.STUDIES,
-    Study(
-        id="sparse-margin",
-        paper="sparse",
-        title="Figures 1 and 2: the margin, hard and soft",
-        question="Which line separates two clouds best, and what does C do when none can?",
-        grid=_margin_grid,
-        measure=_margin,
-        key_figures=_margin_key_figures,
-    ),
-    data_table(
-        "sparse-t1",
-        title="Data sets of the thesis",
-        question="Are the data sets at hand those of Table 1?",
-        counts=("training rows", "test rows", "features", "classes"),
-    ),
-)
+@catalogued("sparse-t1", "Data sets of the thesis")
+def data_sets(datasets=None):
+    """Are the data sets that are there those of Table 1?"""
+    printed = ("training rows", "test rows", "features", "classes")
+    return counted("sparse-t1", datasets, [Cell(name, name.replace(" ", "_")) for name in printed])
