@@ -27,9 +27,10 @@ def gamma_from_divisor(divisor):
     return 1.0 / positive(divisor, "divisor")
 
 
-def resolve_gamma(gamma, X):
+def resolve_gamma(gamma, X, sample_weight=None):
     """A number for gamma: itself, or by a rule from the rows of X.
 
+    `sample_weight` says how often each row counts in the rules for variances.
     "scale": 1 / (features * variance of all entries), scikit-learn's default;
     "variance": 1 / total variance, the mean squared distance to the mean (LASN's Table 1);
     "median": 1 / (2 m^2) with m the median distance between rows (of at most 1,000, evenly taken);
@@ -41,9 +42,9 @@ def resolve_gamma(gamma, X):
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
-        spread = X.shape[1] * _variance_of_entries(X)
+        spread = X.shape[1] * _variance_of_entries(X, sample_weight)
     elif gamma == "variance":
-        spread = total_variance(X)
+        spread = total_variance(X, sample_weight)
     elif gamma == "median":
         spread = 2.0 * _median_distance(X) ** 2
     else:
@@ -51,25 +52,38 @@ def resolve_gamma(gamma, X):
     return 1.0 / spread if spread > 0 else 1.0
 
 
-def total_variance(X):
-    """The mean squared distance of the rows to their mean."""
+def total_variance(X, sample_weight=None):
+    """The mean squared distance of the rows to their mean; weighted rows count so often."""
     n = X.shape[0]
+    weights = np.ones(n) if sample_weight is None else sample_weight
+    total = weights.sum()
     if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        squares = row_norms(X.astype(np.float64, copy=False), squared=True)
-        return max(0.0, float(np.mean(squares) - mean @ mean))
+        X = X.astype(np.float64, copy=False)
+        mean = weights @ X / total
+        return max(0.0, float(weights @ row_norms(X, squared=True) / total - mean @ mean))
     # Rows less the first, then less the mean: far from the origin little else would be left than
     # rounding, and of equal rows nothing may be.
     blocks, first = row_blocks(n, ROWS_PER_BLOCK), X[0].astype(np.float64)
-    mean = sum((X[rows] - first).sum(axis=0) for rows in blocks) / n
-    return sum(float(np.square(X[rows] - first - mean).sum()) for rows in blocks) / n
+    mean = sum(weights[rows] @ (X[rows] - first) for rows in blocks) / total
+    squares = (weights[rows] @ np.square(X[rows] - first - mean) for rows in blocks)
+    return sum(float(part.sum()) for part in squares) / total
 
 
-def _variance_of_entries(X):
+def _variance_of_entries(X, sample_weight):
+    n, p = X.shape
+    weights = np.ones(n) if sample_weight is None else sample_weight
+    total = p * weights.sum()
     if sp.issparse(X):
-        values, n = X.data.astype(np.float64, copy=False), X.shape[0] * X.shape[1]
-        return max(0.0, float(values @ values / n - (values.sum() / n) ** 2))
-    return float(np.var(X, dtype=np.float64))
+        values, weights = (
+            X.data.astype(np.float64, copy=False),
+            np.repeat(weights, np.diff(X.indptr)),
+        )
+        mean = weights @ values / total
+        return max(0.0, float(weights @ np.square(values) / total - mean**2))
+    blocks = row_blocks(n, ROWS_PER_BLOCK)
+    mean = sum((weights[rows] @ X[rows].astype(np.float64)).sum() for rows in blocks) / total
+    squares = (weights[rows] @ np.square(X[rows] - mean) for rows in blocks)
+    return sum(float(part.sum()) for part in squares) / total
 
 
 def _median_distance(X, max_rows=1000):

@@ -263,10 +263,21 @@ def is_semidefinite(kernel):
     return isinstance(kernel, Linear | RBF | Laplacian)
 
 
-def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None, l=None, X=None):
+def make_kernel(
+    kernel="rbf",
+    *,
+    gamma="scale",
+    degree=3,
+    coef0=1.0,
+    alpha=None,
+    l=None,
+    X=None,
+    sample_weight=None,
+):
     """The kernel named, with its parameters settled; rules for gamma and l look at the rows X.
 
-    `kernel` may be a name of `KERNELS`, a Kernel, or a function of two blocks of rows.
+    `kernel` may be a name of `KERNELS`, a Kernel, or a function of two blocks of rows;
+    `sample_weight` says how often each row counts in a rule.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -281,7 +292,7 @@ def make_kernel(kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, alpha=None,
         return Linear()
     if isinstance(gamma, str) and gamma in GAMMA_RULES and X is None:
         raise ValueError(f"gamma={gamma!r} is a rule on the data: pass X, or a number for gamma")
-    gamma = resolve_gamma(gamma, X)
+    gamma = resolve_gamma(gamma, X, sample_weight)
     if kernel == "polynomial":
         return Polynomial(gamma, degree, coef0)
     if kernel == "sigmoid":

@@ -22,8 +22,7 @@ those of one block of rows are; all else follows. Its K~ = F F^T has rank k, so 
 for one Gram matrix, k by k, and one Cholesky factor of that for each beta.
 """
 
-import time
-from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
@@ -34,8 +33,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
+from kernlab.parameters import check_parameters, positive
 from kernlab.rows import validate_rows
-from kernlab.runtime import for_each_block, memory_limit, require_memory, row_blocks
+from kernlab.runtime import Stopwatch, for_each_block, memory_limit, require_memory, row_blocks
 
 KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 NEEDS = ("features", "operator", "shifted")
@@ -55,6 +55,7 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """
 
     is_kernel_map = True  # whether K~ is a matrix of inner products that stands for the kernel's
+    checks: ClassVar[dict] = {"degree": positive}  # of parameters, see `check_parameters`
 
     # ------------------------------------------------------------------------ fitting
     def fit(self, X, y=None, sample_weight=None):
@@ -68,19 +69,21 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             How often each row counts where rows are drawn or averaged: 2 is the row twice.
         """
         rows = validate_rows(self, X)
+        check_parameters(self.get_params(deep=False), **self.checks)
         self.timings_ = {}
-        self.kernel_ = self._make_kernel(rows.whole() if rows.in_memory else _sample(rows))
+        weights = _checked_weights(sample_weight, len(rows))
+        self.kernel_ = self._make_kernel(*_for_rules(rows, weights))
         self._rows = rows
-        self._fit(rows, _checked_weights(sample_weight, len(rows)))
+        self._fit(rows, weights)
         return self
 
     def _fit(self, rows, sample_weight=None):
         raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted")
 
-    def _make_kernel(self, X):
+    def _make_kernel(self, X, sample_weight=None):
         """The kernel, with parameters that follow a rule computed from rows (or a sample) X."""
         given = {n: v for n, v in self.get_params(deep=False).items() if n in KERNEL_PARAMETERS}
-        return make_kernel(self.kernel, **given, X=X)
+        return make_kernel(self.kernel, **given, X=X, sample_weight=sample_weight)
 
     def _validated_rows(self, X):
         """Rows to be transformed or decided on."""
@@ -109,15 +112,9 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """The fitted rows are the caller's: they are left out of what is stored."""
         return {**super().__getstate__(), "_rows": None}
 
-    @contextmanager
     def _timed(self, stage):
-        """Add the seconds of the `with` block to those of a stage."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            passed = time.perf_counter() - began
-            self.timings_[stage] = self.timings_.get(stage, 0.0) + passed
+        """A context whose seconds are added to those of a stage."""
+        return Stopwatch(self.timings_).stage(stage)
 
     def share(self, found):
         """Use what approximations of the same rows have left in the dictionary `found`, and leave
@@ -396,8 +393,13 @@ class ShiftedGram:
         return (B - F.dot(la.cho_solve(self._factor, F.rdot(B)))) / self.beta
 
 
-def _sample(rows):
-    return rows.sample(SAMPLE, random_state=0)
+def _for_rules(rows, weights):
+    """Rows, or a sample of those that are not in memory, from which gamma may be computed."""
+    if rows.in_memory:
+        return rows.whole(), weights
+    size = min(SAMPLE, len(rows))
+    chosen = np.sort(np.random.default_rng(0).choice(len(rows), size, replace=False))
+    return rows.take(chosen), None if weights is None else weights[chosen]
 
 
 def _checked_weights(sample_weight, n_rows):

@@ -10,7 +10,6 @@ the LASN paper). Features of new points are F = K(x, points) M, as of the Nystro
 - "root": the symmetric root, F = V S^1/2 V^T = K^1/2 (LLSVM, Table 1).
 """
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,11 +47,10 @@ class ExactKernel(FeatureMap):
     ----------
     matrix_ : array of shape (n, n)
         K.
-    rank_ : int
-        The number of features, computed when first asked for, as are
-    points_, pivots_, residual_
-        The rows that features of new points are made of, their positions, and how well the Cholesky
-        factor reproduces K.
+    rank_, pivots_, map_, residual_
+        Computed when first asked for: the number of features; the fitted rows at which kernel
+        values make features of new points, and the map that does; how well a Cholesky factor
+        reproduces K.
 
     Examples
     --------
@@ -98,36 +96,39 @@ class ExactKernel(FeatureMap):
         self.X_ = rows.whole(self.max_memory).astype(np.float64, copy=False)
         with self._timed("kernel"):
             self.matrix_ = self.kernel_(self.X_)
-        self._semidefinite = None
-        for derived in ("_factorised", "map_"):
-            self.__dict__.pop(derived, None)
+        self._known = {}  # what is computed when first asked for
 
     @property
     def nbytes(self):
         """Bytes held: the matrix, and those of its factors that were asked for."""
         held = self.matrix_.nbytes + held_bytes(self.X_) + self._bytes_of_solves
-        if "_factorised" in self.__dict__:
-            held += self._factorised.features.nbytes
-        if "map_" in self.__dict__:
-            held += self.map_.nbytes
-        return held
+        return held + sum(part.nbytes for part in self._known.values())
+
+    def _once(self, name, compute):
+        if name not in self._known:
+            self._known[name] = compute()
+        return self._known[name]
 
     @property
     def is_kernel_map(self):
         """Whether K is a matrix of inner products: without that no dual point bounds anything."""
-        if self._semidefinite is None:
+
+        def find():
             n = self.matrix_.shape[0]
             largest = float(np.abs(self.matrix_.diagonal()).max())
-            self._semidefinite = self.is_definite(n * np.finfo(float).eps * max(largest, 1e-300))
-        return self._semidefinite
+            return np.bool_(self.is_definite(n * np.finfo(float).eps * max(largest, 1e-300)))
+
+        return bool(self._once("semidefinite", find))
 
     @property
     def kernel_is_semidefinite(self):
         return self.is_kernel_map
 
     # ------------------------------------------------------------------- features
-    @cached_property
     def _factorised(self):
+        return self._once("factor", self._factorise)
+
+    def _factorise(self):
         if self.factor == "cholesky":
             return self._cholesky()
         values, vectors = la.eigh(self.matrix_)
@@ -166,23 +167,23 @@ class ExactKernel(FeatureMap):
             "other kernel parameters or a positive definite kernel"
         )
 
-    @cached_property
+    @property
     def map_(self):
         """M, which makes features of kernel values at the fitted rows `pivots_`."""
-        features, pivots, map_, _ = self._factorised
-        return CholeskyMap(features[pivots]) if map_ is None else map_
+        features, pivots, map_, _ = self._factorised()
+        return map_ or self._once("corner", lambda: CholeskyMap(features[pivots]))
 
     @property
     def rank_(self):
-        return self._factorised.features.shape[1]
+        return self._factorised().features.shape[1]
 
     @property
     def pivots_(self):
-        return self._factorised.pivots
+        return self._factorised().pivots
 
     @property
     def residual_(self):
-        return self._factorised.residual
+        return self._factorised().residual
 
     def features(self, X):
         """The features of rows X as a solver takes them: of the fitted rows, the factor itself."""
@@ -190,10 +191,10 @@ class ExactKernel(FeatureMap):
         return self._own_features() if self._is_fitted_on(rows) else super().features(rows)
 
     def _own_features(self):
-        return Features(self._factorised.features)
+        return Features(self._factorised().features)
 
     def _training_features(self):
-        return self._factorised.features.copy()
+        return self._factorised().features.copy()
 
     def _precision(self, rows):
         return np.dtype(np.float64)
@@ -244,6 +245,10 @@ class Factor(NamedTuple):
     pivots: np.ndarray
     map_: SpectralMap | None
     residual: float | None
+
+    @property
+    def nbytes(self):
+        return self.features.nbytes + (0 if self.map_ is None else self.map_.nbytes)
 
 
 class ShiftedExact:

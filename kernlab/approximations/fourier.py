@@ -7,10 +7,13 @@ Laplacian. D / 2 draws of w give D features whose inner products have an error o
 whatever the data: they are what data-dependent landmarks must beat. |F_i| is 1, as k(x, x) is.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from kernlab.approximations.base import FeatureMap
 from kernlab.kernels import RBF, Laplacian
+from kernlab.parameters import whole
 from kernlab.runtime import require_memory
 
 
@@ -23,7 +26,8 @@ class FourierMap(FeatureMap):
     gamma : float or rule, default "scale"
         See `make_kernel`.
     n_components : int, default 200
-        D, the number of features: even, for a cosine and a sine of each frequency.
+        D, the number of features: a cosine and a sine of each frequency, so that an odd number is
+        rounded up.
     random_state, max_memory
         As everywhere.
 
@@ -41,6 +45,8 @@ class FourierMap(FeatureMap):
     (2000, True)
     """
 
+    checks: ClassVar[dict] = {"n_components": whole}
+
     def __init__(
         self, kernel="rbf", *, gamma="scale", n_components=200, random_state=None, max_memory=None
     ):
@@ -57,21 +63,20 @@ class FourierMap(FeatureMap):
                 "'laplacian' have; approximation='nystrom' takes any kernel"
             )
         D, p = self.n_components, rows.n_features
-        if not isinstance(D, int | np.integer) or D < 2 or D % 2:
-            raise ValueError(f"n_components must be an even number of at least 2, not {D!r}")
+        half = -(-int(D) // 2)
         require_memory(
-            2 * 8 * p * (D // 2),
+            2 * 8 * p * half,
             self.max_memory,
-            what=f"{D // 2:,} frequencies in {p:,} dimensions",
-            arithmetic=f"2 x {p:,} x {D // 2:,} x 8 bytes",
+            what=f"{half:,} frequencies in {p:,} dimensions",
+            arithmetic=f"2 x {p:,} x {half:,} x 8 bytes",
             way_out="Allow more with max_memory, or take fewer components.",
         )
         draw = np.random.default_rng(self.random_state)
         with self._timed("frequencies"):
             if isinstance(self.kernel_, RBF):
-                w = draw.normal(scale=np.sqrt(2.0 * self.kernel_.gamma), size=(p, D // 2))
+                w = draw.normal(scale=np.sqrt(2.0 * self.kernel_.gamma), size=(p, half))
             else:
-                w = self.kernel_.gamma * draw.standard_cauchy((p, D // 2))
+                w = self.kernel_.gamma * draw.standard_cauchy((p, half))
             self.frequencies_ = w.astype(rows.dtype, copy=False)
 
     @property

@@ -229,7 +229,7 @@ def test_bad_requests():
     for changes, message in (
         ({"factor": "lu"}, "factor='lu' is not one of cholesky"),
         ({"n_landmarks": 501}, "more than the 500 rows"),
-        ({"n_landmarks": 0}, "n_landmarks=0"),
+        ({"n_landmarks": 0}, "n_landmarks must be a positive whole number"),
         ({"floor": -1.0}, "floor"),
         ({"dtype": "int32"}, "dtype"),
     ):

@@ -7,6 +7,7 @@ is the thesis' Cholesky factor, F F^T = K~; as an operator it is itself, and not
 """
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +20,10 @@ from kernlab.approximations.compact.factor import FACTOR_BYTES, Analysis, factor
 from kernlab.approximations.compact.products import SparseOperator, SparseProduct
 from kernlab.approximations.compact.widths import predict_entries, resolve_kernel
 from kernlab.approximations.spectrum import gershgorin_radii, smallest_eigenvalue
-from kernlab.bandwidth import positive
+from kernlab.bandwidth import GAMMA_RULES
 from kernlab.features import Features
 from kernlab.kernels import Compact, askey_exponent
+from kernlab.parameters import positive
 from kernlab.runtime import single_blas_thread
 
 LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
@@ -74,6 +76,8 @@ class CompactKernel(FeatureMap):
     (True, (1000, 1000))
     """
 
+    checks: ClassVar[dict] = {"gamma": (positive, (*GAMMA_RULES, "quantile"))}
+
     def __init__(
         self,
         kernel="rbf",
@@ -111,7 +115,7 @@ class CompactKernel(FeatureMap):
         `kernlab.rows.duplicates`)."""
         return self.set_params(shift=self.shift / counts)
 
-    def _make_kernel(self, X):
+    def _make_kernel(self, X, sample_weight=None):
         if isinstance(self.kernel, Compact):
             positive(self.kernel.l, "l")
             return self.kernel

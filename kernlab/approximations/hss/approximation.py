@@ -3,6 +3,7 @@ it: fitted on rows, then an operator, shifted solves, decisions."""
 
 import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +21,7 @@ from kernlab.approximations.hss.operator import (
 )
 from kernlab.approximations.hss.prediction import structured_scores
 from kernlab.kernels import kernel_product
+from kernlab.parameters import whole
 
 MODES = ("fast", "paper")
 LEAF_SIZES = {"fast": 256, "paper": 512}
@@ -51,6 +53,8 @@ class HSSKernel(Approximation):
     """
 
     is_kernel_map = False
+
+    checks: ClassVar[dict] = Approximation.checks | {"leaf_size": (whole, (None,))}
 
     def __init__(
         self,

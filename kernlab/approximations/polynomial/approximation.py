@@ -14,6 +14,7 @@ Features are scaled to [0, 1] by the fitted rows, as the paper's theory supposes
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
@@ -24,13 +25,15 @@ from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
 from kernlab.approximations.polynomial.monomials import space_dimension
 from kernlab.approximations.polynomial.rows import chebyshev_features, power_features
 from kernlab.kernels import Polynomial
+from kernlab.parameters import whole
 from kernlab.rows import as_dense, as_rows, merged_rows
-from kernlab.runtime import require_memory
+from kernlab.runtime import require_memory, row_blocks
 
 BASES = ("power", "chebyshev")
 CENTRES = ("first", "random", "uniform")
 SCALINGS = ("unit", "none")
 LARGEST_DEGREE = 100
+BLOCK_BYTES = 2**21
 MAX_ROWS = 20_000  # up to so many, equal rows are looked for among those that may be centres
 
 
@@ -73,6 +76,8 @@ class PolynomialMap(FeatureMap):
 
     is_kernel_map = False
 
+    checks: ClassVar[dict] = {"degree": whole}
+
     def __init__(
         self,
         degree=3,
@@ -98,7 +103,7 @@ class PolynomialMap(FeatureMap):
         self._shared = found
         return self
 
-    def _make_kernel(self, X):
+    def _make_kernel(self, X, sample_weight=None):
         """The kernel of scaled rows."""
         return Polynomial(1.0, check_degree(self.degree), 1.0)
 
@@ -278,6 +283,11 @@ class PolynomialMap(FeatureMap):
 
     def _precision(self, rows):
         return np.dtype(np.float64)
+
+    def _slices(self, n_rows):
+        """Blocks whose rows may be filled in."""
+        width = max(self.rank_, self.n_features_in_)
+        return row_blocks(n_rows, max(64, BLOCK_BYTES // (8 * width)))
 
     def _block(self, X):
         rows = as_rows(X)
