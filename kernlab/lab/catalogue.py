@@ -4,6 +4,8 @@ A package of studies is named once in the list below, its figures beside it: tha
 takes for the command line, the tests, the notebooks and the report to know them.
 """
 
+import warnings
+
 from kernlab.lab.bench import fpc as bench_fpc
 from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
@@ -12,7 +14,7 @@ from kernlab.lab.bench import sparse as bench_sparse
 from kernlab.lab.engine import record, run
 from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy, unknown
 from kernlab.lab.engine.rows import NoResults, tables_dir
-from kernlab.lab.engine.run import PROFILES, Outcome, Profile, StudyWarning, get_profile
+from kernlab.lab.engine.run import PROFILES, Outcome, Profile, get_profile
 from kernlab.lab.engine.study import Point, Study, StudyFunction, derive_seed, point_seed
 from kernlab.lab.papers import lasn, llsvm, sparse
 from kernlab.lab.papers.fpc import figures as fpc_figures
@@ -113,14 +115,34 @@ def get_study(study, **parameters):
 study = get_study
 
 
-def execute(study, profile="quick", **options):
-    """As `kernlab.lab.engine.run.execute`, of a study or of its id."""
-    return run.execute(get_study(study), profile, **options)
+class StudyWarning(UserWarning):
+    """Something about a study's rows that a reader of the table should know."""
 
 
 def run_study(study, profile="quick", **options):
-    """As `kernlab.lab.engine.run.run_study`, of a study or of its id."""
-    return run.run_study(get_study(study), profile, **options)
+    """Compute what a study's table still lacks, and return the table.
+
+    Parameters
+    ----------
+    study : str or Study
+    profile : {"quick", "standard", "paper"}
+    **options
+        Of `execute`.
+
+    Returns
+    -------
+    DataFrame
+        One row per point, failed ones and those not run included: see `status` and `message`.
+    """
+    outcome = execute(study, profile, **options)
+    for note in outcome.notes:
+        warnings.warn(note, StudyWarning, stacklevel=2)
+    return outcome.table
+
+
+def execute(study, profile="quick", **options):
+    """As `kernlab.lab.engine.run.execute`, of a study or of its id."""
+    return run.execute(get_study(study), profile, **options)
 
 
 def results(study, profile="quick", out=None):

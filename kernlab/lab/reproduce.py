@@ -140,7 +140,7 @@ def _in_order(studies):
 
 def listing(selection, profile, out=None):
     """What is there and what is missing of every study: rows of texts under the header's names."""
-    header = ("name", "computed", "on record", "data missing", "took", "what it finds out")
+    header = ("name", "computed", "on record", "data missing", "took", "what it is")
     rows = [header]
     for study in selection.studies:
         points, inputs = study.grid(profile), Inputs(study)
@@ -159,7 +159,7 @@ def listing(selection, profile, out=None):
             took = as_duration(once["seconds"].sum())
         on_record = "" if known is None else f"{(known['status'] == OK).sum()} rows"
         told = f"{len(missing)} sets" if missing else ""
-        rows.append((study.id, f"{done} of {len(points)}", on_record, told, took, study.question))
+        rows.append((study.id, f"{done} of {len(points)}", on_record, told, took, study.title))
     return rows + [(name, "", "", "", "", "a notebook") for name in selection.notebooks]
 
 

@@ -63,7 +63,7 @@ class Processes:
     def __exit__(self, *_):
         with ExitStack() as stack:
             while self._idle:
-                stack.callback(self._idle.pop().shutdown, kill_workers=True)
+                stack.callback(self._idle.pop().shutdown, wait=False)
 
     def run(self, function, calls, limit_seconds=None):
         """Yield (number of the call, result or `Ended`) as calls finish.

@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -81,10 +80,6 @@ def get_profile(name):
     return PROFILES[name]
 
 
-class StudyWarning(UserWarning):
-    """Something about a study's rows that a reader of the table should know."""
-
-
 @dataclass
 class Outcome:
     """What a run left: the table, and how it came about."""
@@ -158,27 +153,6 @@ class Workers:
         """Yield (number of the call, record or `Ended`) as points finish."""
         processes = self._timing if study.timing else self._parallel
         return processes.run(measure_point, calls, limit)
-
-
-def run_study(study, profile="quick", **options):
-    """Compute what a study's table still lacks, and return the table.
-
-    Parameters
-    ----------
-    study : Study
-    profile : {"quick", "standard", "paper"}
-    **options
-        Of `execute`.
-
-    Returns
-    -------
-    DataFrame
-        One row per point, failed ones and those not run included: see `status` and `message`.
-    """
-    outcome = execute(study, profile, **options)
-    for note in outcome.notes:
-        warnings.warn(note, StudyWarning, stacklevel=2)
-    return outcome.table
 
 
 def execute(
@@ -366,7 +340,10 @@ class _Run:
         """The table and the provenance of what is there now."""
         names = list(dict.fromkeys(name for point in self.points for name, _ in point.params))
         write_table(to_frame(self._rows(), names), self.store.table_path)
-        runs = read_runs(self.store.provenance_path)
+        try:
+            runs = json.loads(self.store.provenance_path.read_text(encoding="utf-8"))["runs"]
+        except (OSError, ValueError, KeyError, TypeError):  # none yet, or no readable file
+            runs = []
         if self.computed:
             runs.append({
                 "started": self.started, "finished": today(), "points_computed": self.computed,
@@ -378,10 +355,9 @@ class _Run:
         told = {
             "study": self.study.id,
             "title": self.study.title,
-            "changed parameters": dict(self.study.parameters),
+            "parameters": dict(self.study.parameters),
             "profile": asdict(self.profile),
             "points": {"in the grid": len(self.points), **statuses},
-            "parameters": _values(self.points),
             "data": {" and ".join(sets): files for sets, files in read if files},
             "runs": runs,
         }
@@ -441,23 +417,6 @@ class _Run:
                 "the clock started: its timings are doubtful."
             )
         return notes
-
-
-def read_runs(path):
-    """The runs that a provenance file tells of; none when there is no readable file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-
-
-def _values(points):
-    """The values that each parameter takes in the grid."""
-    values = {}
-    for point in points:
-        for name, value in point.params:
-            values.setdefault(name, {})[json.dumps(value)] = value
-    return {name: list(found.values()) for name, found in values.items()}
 
 
 def _round(seconds):

@@ -22,11 +22,6 @@ STANDARD = (*QUICK, "heart_scale", "svmguide1", "a1a", "w1a")
 MAX_ROWS = 1000
 
 
-def grid(method, profile):
-    """Every data set with every factor."""
-    return product(QUICK if profile == "quick" else STANDARD, method, FACTORS)
-
-
 def study_of(method, measure, datasets, C):
     """The study that compares a kernel machine with a linear one on each factor."""
 
@@ -69,7 +64,7 @@ def compare_machines(point, seed, *, loss, fit_linear):
     `fit_linear(F, y, C)` returns weights, intercept and dual variables of the linear machine.
     """
     X, y, X_test, y_test = two_class_rows(point.dataset, seed)
-    C, gamma = point.get("C", 1.0), resolve_gamma("variance", X)
+    C, gamma = point["C"], resolve_gamma("variance", X)
     exact = ExactKernel(gamma=gamma).fit(X)
     to_features = factor(point.variant, exact.matrix_, exact)
     F, F_test = to_features(X), to_features(X_test)

@@ -12,7 +12,7 @@ import scipy.linalg as la
 
 from kernlab.approximations import Nystrom
 from kernlab.kernels import make_kernel, resolve_gamma
-from kernlab.lab.engine import Point, Study, product
+from kernlab.lab.engine import Study, product
 from kernlab.lab.papers.common.equivalence import two_class_rows
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
@@ -21,12 +21,6 @@ from kernlab.solvers.newton.features import ETA
 
 BOUND_RANKS = (5, 10, 20, 50, 100, 200)
 BOUND_ROWS = 400
-
-
-def bounds_grid(method, profile):
-    """One point per data set and rank; under the quick profile data that come with kernlab."""
-    names = ("magic", "breast-cancer") if profile == "quick" else ("magic", "svmguide1", "a1a")
-    return [Point.make(name, method, rank=k) for name in names for k in BOUND_RANKS]
 
 
 def bound_study(method, loss, datasets, ranks, C):
@@ -53,7 +47,7 @@ def measure_bound(point, seed, *, loss):
         gamma=gamma, n_landmarks=k, factor="eigen-replace", floor=1e-12, random_state=seed
     )
     approximate = nystrom.fit_transform(X)
-    C = point.get("C", 1.0)
+    C = point["C"]
     w, w_tilde = (_weights(F, y, loss, C) for F in (best, approximate))
     left, _, right = la.svd(approximate.T @ best)
     spectrum = _spectrum(values, K, approximate, k)
