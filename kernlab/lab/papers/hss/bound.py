@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernlab.approximations import ExactKernel
 from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import gamma_from_sigma
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.hss.nulls import Lifted
 from kernlab.lab.papers.hss.sets import sample
 from kernlab.solvers import solve_dual_admm
@@ -39,14 +39,33 @@ OPTIMUM = 1e-9  # relative gap at which a minimiser counts as one
 ROUNDING = 1e-12  # of the largest eigenvalue
 
 
-def _grid(profile):
-    tolerances = QUICK_TOLERANCES if profile == "quick" else TOLERANCES
-    return [
-        Point.make(name, "HSS", form, h=h, C=C, rows=rows, rel_tol=tolerance)
-        for name, h, C, rows in CASES.get(profile, CASES["standard"])
-        for tolerance in tolerances
-        for form in (AS_COMPRESSED, LIFTED)
-    ]
+@catalogued("hss-e9", "Equation 9: the objective's error and its bound")
+def objective_bound(datasets=None, h=1.0, C=1.0, rows=600, tolerances=None, seed=0):
+    """How far does the optimum move when K~ replaces K, and what does eq. 9 promise?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        Those of the catalogue by default, each with h, C and rows of its own.
+    h, C, rows : float, float, int
+        For data sets that are named.
+    tolerances : sequence of float, optional
+    seed : int
+    """
+
+    def grid(profile):
+        listed = CASES.get(profile, CASES["standard"])
+        every = tolerances or (QUICK_TOLERANCES if profile == "quick" else TOLERANCES)
+        forms = (AS_COMPRESSED, LIFTED)
+        return [
+            point
+            for name, width, cost, size in [(n, h, C, rows) for n in datasets or ()] or listed
+            for point in product(name, "HSS", forms, h=width, C=cost, rows=size, rel_tol=every)
+        ]
+
+    return Study(
+        grid=grid, measure=measure_bound, predict_seconds=predict_seconds, key_figures=_key_figures
+    )
 
 
 def predict_seconds(point):
@@ -54,7 +73,7 @@ def predict_seconds(point):
     return 5e-6 * point["rows"] ** 2 + 1e-9 * point["rows"] ** 3
 
 
-def _measure(point, seed):
+def measure_bound(point, seed):
     """Both optima and both sides of the bound."""
     data = sample(point.dataset, point["rows"])
     gamma = gamma_from_sigma(point["h"])
@@ -114,17 +133,3 @@ def _key_figures(table):
         f"below 1e{int(np.ceil(np.log10(max(worst, 1e-12))))} of the optimum"
     )
     return figures
-
-
-STUDIES = (
-    Study(
-        id="hss-e9",
-        paper="hss",
-        title="Equation 9: the objective's error and its bound",
-        question="How far does the optimum move when K~ replaces K, and what does eq. 9 promise?",
-        grid=_grid,
-        measure=_measure,
-        predict_seconds=predict_seconds,
-        key_figures=_key_figures,
-    ),
-)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.lab.engine import Study, Tolerance, catalogued, product
 from kernlab.lab.papers.common.cells import as_cells, of_printed_rows
 from kernlab.lab.papers.common.fitting import accuracy
 from kernlab.lab.papers.hss.machines import (
@@ -32,17 +32,41 @@ CONVERGED_ROWS = {"quick": 800, "standard": 5000, "paper": 0}
 TIGHT = {"rel_tol": 1e-2, "max_rank": 2000}
 
 
-def _heatmap_grid(profile):
-    names, rows = (("magic",), 800) if profile == "quick" else (("a9a", "ijcnn1"), 0)
-    return [
-        Point.make(name, method, h=h, rows=rows if method == TEN_STEPS else CONVERGED_ROWS[profile])
-        for name in names
-        for method in (TEN_STEPS, OPTIMUM)
-        for h in WIDTHS
-    ]
+@catalogued("hss-f2", "Figure 2: accuracy over C and h")
+def heatmap(datasets=None, widths=None, costs=None, rows=None, seed=0):
+    """How does the accuracy depend on C and h, after ten steps and at the optimum?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    widths, costs : sequences of float, optional
+        Values of h and of C; all C of one h share its compression and its factor.
+    rows : int, optional
+        Of the training and of the test part, at most; all by default after ten steps.
+    seed : int
+    """
+
+    def grid(profile):
+        names = datasets or (("magic",) if profile == "quick" else ("a9a", "ijcnn1"))
+        every = " ".join(map(str, costs or COSTS))
+        size = {TEN_STEPS: rows or (800 if profile == "quick" else 0)}
+        size[OPTIMUM] = rows or CONVERGED_ROWS[profile]
+        return [
+            point
+            for name in names
+            for method in (TEN_STEPS, OPTIMUM)
+            for point in product(name, method, h=widths or WIDTHS, rows=size[method], costs=every)
+        ]
+
+    return Study(
+        grid=grid,
+        measure=measure_heatmap,
+        predict_seconds=heatmap_seconds,
+        key_figures=_heatmap_key_figures,
+    )
 
 
-def _heatmap_seconds(point):
+def heatmap_seconds(point):
     train, test, features = SHAPES.get(point.dataset, (13314, 5706, 10))
     if point["rows"]:
         train, test = min(train, point["rows"]), min(test, point["rows"])
@@ -51,14 +75,15 @@ def _heatmap_seconds(point):
     return seconds + tight
 
 
-def _heatmap(point, seed):
+def measure_heatmap(point, seed):
     """A row for each C, all from one factor of one matrix."""
+    costs = [float(C) for C in point["costs"].split()]
     data = sample(point.dataset, point["rows"] or None)
     ten = point.method == TEN_STEPS
     settings = SETTINGS["hss-t5"] if ten else TIGHT
     kernel, seconds = approximated(HSS, data.X, point["h"], seed, **settings)
     began = time.perf_counter()
-    results = (papers_steps if ten else converged)(kernel, data.y, COSTS)
+    results = (papers_steps if ten else converged)(kernel, data.y, costs)
     solving = time.perf_counter() - began
     sums = decisions(kernel.kernel_, data.X_test, data.X, results)
     intercepts = np.array([result.intercept for result in results])
@@ -69,14 +94,14 @@ def _heatmap(point, seed):
             "C": C,
             "test_accuracy": value,
             "approximate_seconds": seconds,
-            "solve_seconds": solving / len(COSTS),
+            "solve_seconds": solving / len(costs),
             "largest_rank": kernel.rank_,
             "largest_dual": float(np.abs(result.coefficients).max()),
             "n_iter": result.n_iter,
             "kkt_residual": result.kkt_residual,
             "converged": result.converged,
         }
-        for C, result, value in zip(COSTS, results, scored, strict=True)
+        for C, result, value in zip(costs, results, scored, strict=True)
     ]
 
 
@@ -106,16 +131,43 @@ def best_costs(name):
     return tuple(rows["value"]) or (1.0, 10.0)
 
 
-def _libsvm_grid(profile):
-    names, rows = ((QUICK[0],), QUICK[1]) if profile == "quick" else (PAPERS, 0)
-    return [
-        Point.make(name, "LIBSVM", C=C, h=best_width(name), rows=rows)
-        for name in names
-        for C in best_costs(name)
-    ]
+@catalogued("hss-t2", "Table 2: LIBSVM at the same h and C")
+def libsvm(datasets=None, h=None, costs=None, rows=None, seed=0):
+    """How accurate and how fast is LIBSVM where the paper's grid search ended?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    h : float, optional
+        The paper's choice for each set by default.
+    costs : sequence of float, optional
+        The values of C that tied in the paper's search by default.
+    rows : int, optional
+        Of the training and of the test part, at most.
+    seed : int
+    """
+
+    def grid(profile):
+        quick = profile == "quick"
+        size = rows or (QUICK[1] if quick else 0)
+        names = datasets or ((QUICK[0],) if quick else PAPERS)
+        return product(names, "LIBSVM", C=costs or best_costs, h=h or best_width, rows=size)
+
+    return Study(
+        grid=grid,
+        measure=measure_libsvm,
+        timing=True,
+        predict_seconds=libsvm_seconds,
+        key_figures=_libsvm_key_figures,
+        measured=_libsvm_measured,
+        tolerances={
+            "accuracy": Tolerance(absolute=0.5, better="higher", reason="points; one split"),
+            "time": Tolerance(relative=0.5, better="lower", reason="another machine"),
+        },
+    )
 
 
-def _libsvm_seconds(point):
+def libsvm_seconds(point):
     table = published("hss-t2")
     found = table[(table["row"] == point.dataset) & (table["column"] == "time")]["value"].dropna()
     if point.dataset in PAPERS and found.empty:
@@ -123,7 +175,7 @@ def _libsvm_seconds(point):
     return FASTER * float(found.iloc[0]) if len(found) else None
 
 
-def _libsvm(point, seed):
+def measure_libsvm(point, seed):
     data = sample(point.dataset, point["rows"] or None)
     machine = LibSVM(C=point["C"], gamma=gamma_from_sigma(point["h"]), cache_size=1000)
     began = time.perf_counter()
@@ -154,33 +206,3 @@ def _libsvm_measured(table):
         cells.append((name, "time", best["fit_seconds"]))
         cells.append((name, "accuracy", 100 * best["test_accuracy"]))
     return as_cells(of_printed_rows(cells, published("hss-t2")))
-
-
-STUDIES = (
-    Study(
-        id="hss-f2",
-        paper="hss",
-        title="Figure 2: accuracy over C and h",
-        question="How does the accuracy depend on C and h, after ten steps and at the optimum?",
-        grid=_heatmap_grid,
-        measure=_heatmap,
-        predict_seconds=_heatmap_seconds,
-        key_figures=_heatmap_key_figures,
-    ),
-    Study(
-        id="hss-t2",
-        paper="hss",
-        title="Table 2: LIBSVM at the same h and C",
-        question="How accurate and how fast is LIBSVM where the paper's grid search ended?",
-        grid=_libsvm_grid,
-        measure=_libsvm,
-        timing=True,
-        predict_seconds=_libsvm_seconds,
-        key_figures=_libsvm_key_figures,
-        measured=_libsvm_measured,
-        tolerances={
-            "accuracy": Tolerance(absolute=0.5, better="higher"),
-            "time": Tolerance(relative=0.5, better="lower"),
-        },
-    ),
-)

@@ -10,7 +10,7 @@ from kernlab.approximations.hss import HSSKernel, build_tree
 from kernlab.approximations.hss.tree import comparable_rows
 from kernlab.datasets import load_dataset
 from kernlab.kernels import gamma_from_sigma, make_kernel
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.hss.sets import sample
 
 # ------------------------------------------------------------------------------- Figure 1
@@ -22,18 +22,38 @@ PICTURE_SIDE = 54
 LEAF_SIZE = 32
 
 
-def _figure_grid(profile):
-    name = "wdbc" if profile == "quick" else "heart_scale"
-    return [
-        *(Point.make(name, SINGULAR_VALUES, h=h) for h in WIDTHS),
-        *(Point.make(name, PICTURE, order, h=1.0) for order in ORDERS),
-    ]
+@catalogued("hss-f1", "Figure 1: singular values, and what clustering does")
+def low_rank(datasets=None, widths=None, rows=FILE_ROWS, seed=0):
+    """When is a Gaussian kernel matrix of low rank, as a whole or off its diagonal?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    widths : sequence of float, optional
+        Values of h.
+    rows : int
+    seed : int
+    """
+
+    def grid(profile):
+        names = datasets or ("wdbc" if profile == "quick" else "heart_scale",)
+        values = product(names, SINGULAR_VALUES, h=widths or WIDTHS, rows=rows)
+        return values + product(names, PICTURE, ORDERS, h=1.0, rows=rows)
+
+    return Study(
+        grid=grid,
+        measure=measure_low_rank,
+        key_figures=_figure_key_figures,
+        needs=("heart_scale",),
+    )
 
 
-def _figure(point, seed):
+def measure_low_rank(point, seed):
     """The singular values of K, or K as a picture and the rank of its off-diagonal block."""
     data = load_dataset(point.dataset, scaling="symmetric")
-    X = sp.vstack([sp.csr_matrix(data.X_train), sp.csr_matrix(data.X_test)]).toarray()[:FILE_ROWS]
+    X = sp.vstack([sp.csr_matrix(data.X_train), sp.csr_matrix(data.X_test)]).toarray()[
+        : point["rows"]
+    ]
     K = make_kernel("rbf", gamma=gamma_from_sigma(point["h"]))(X)
     shared = {"n_train": len(X), "n_features": X.shape[1]}
     if point.method == SINGULAR_VALUES:
@@ -97,30 +117,55 @@ QUICK_TOLERANCES = (1.0, 1e-2, 1e-4, 1e-6)
 MAX_RANK = 2000
 
 
-def _error_grid(profile):
-    tolerances = QUICK_TOLERANCES if profile == "quick" else TOLERANCES
-    return [
-        Point.make(name, mode, h=h, rows=rows, rel_tol=tolerance)
-        for name, h, rows in ERROR_SETS.get(profile, ERROR_SETS["standard"])
-        for mode in MODES
-        for tolerance in tolerances
-    ]
+@catalogued("hss-error", "Tolerances and what they give")
+def tolerance_sweep(datasets=None, h=1.0, rows=2000, tolerances=None, leaf_size=None, seed=0):
+    """How close is K~ to K at a tolerance, with what ranks, and is it definite?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        Those of the catalogue by default, each with a width and rows of its own.
+    h, rows : float, int
+        For data sets that are named.
+    tolerances : sequence of float, optional
+    leaf_size : int, optional
+    seed : int
+    """
+
+    def grid(profile):
+        listed = ERROR_SETS.get(profile, ERROR_SETS["standard"])
+        every = tolerances or (QUICK_TOLERANCES if profile == "quick" else TOLERANCES)
+        return [
+            point
+            for name, width, size in [(n, h, rows) for n in datasets or ()] or listed
+            for point in product(
+                name, MODES, h=width, rows=size, rel_tol=every,
+                leaf_size=leaf_size or (128 if size < 5000 else 256),
+            )
+        ]  # fmt: skip
+
+    return Study(
+        grid=grid,
+        measure=measure_error,
+        predict_seconds=error_seconds,
+        key_figures=_error_key_figures,
+    )
 
 
-def _error_seconds(point):
+def error_seconds(point):
     """A high-dimensional kernel at a tight tolerance is compressed to its full rank."""
     full = point.dataset in ("a9a", "magic") and point["rel_tol"] < 0.1
     return (1.5e-7 if full else 1e-8) * point["rows"] ** 2
 
 
-def _error(point, seed):
+def measure_error(point, seed):
     """One row per level of the tree: ranks and bytes, and the quality of the whole."""
     X = sample(point.dataset, point["rows"]).X
     kernel = HSSKernel(
         gamma=gamma_from_sigma(point["h"]),
         rel_tol=point["rel_tol"],
         max_rank=MAX_RANK,
-        leaf_size=128 if len(X) < 5000 else 256,
+        leaf_size=point["leaf_size"],
         mode=point.method,
         random_state=seed,
     )
@@ -161,27 +206,3 @@ def _error_key_figures(table):
 def _power(value):
     """A power of ten well above a value: what may be compared between machines."""
     return f"below 1e{int(np.ceil(np.log10(max(3 * value, 1e-16))))}"
-
-
-STUDIES = (
-    Study(
-        id="hss-f1",
-        paper="hss",
-        title="Figure 1: singular values, and what clustering does",
-        question="When is a Gaussian kernel matrix of low rank, as a whole or off its diagonal?",
-        grid=_figure_grid,
-        measure=_figure,
-        key_figures=_figure_key_figures,
-        needs=("heart_scale",),
-    ),
-    Study(
-        id="hss-error",
-        paper="hss",
-        title="Tolerances and what they give",
-        question="How close is K~ to K at a tolerance, with what ranks, and is it definite?",
-        grid=_error_grid,
-        measure=_error,
-        predict_seconds=_error_seconds,
-        key_figures=_error_key_figures,
-    ),
-)

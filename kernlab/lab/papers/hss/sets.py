@@ -7,6 +7,8 @@ import scipy.sparse as sp
 
 from kernlab.datasets import load_dataset
 from kernlab.datasets.registry import protocol_rows
+from kernlab.lab.engine import Cell, Tolerance, catalogued
+from kernlab.lab.papers.common.data_tables import counted
 
 PAPERS = tuple(name for name, _ in protocol_rows("hss-t1")[1])
 
@@ -61,3 +63,17 @@ def _some(labels, rows, generator):
 def _affordable(X, most_features=1000):
     """Dense rows unless they have very many features, as text has."""
     return X.toarray() if sp.issparse(X) and X.shape[1] <= most_features else X
+
+
+@catalogued("hss-t1", "Data sets of ADMM-HSS")
+def data_sets(datasets=None):
+    """Are the data sets that are there those of Table 1?"""
+    drawn = Tolerance(relative=0.005, reason="three standard deviations of rows drawn at random")
+    exact = [
+        Cell(name, name.replace(" ", "_")) for name in ("features", "training rows", "test rows")
+    ]
+    positive = [
+        Cell(name, name.replace(" ", "_"), drawn)
+        for name in ("positive training rows", "positive test rows")
+    ]
+    return counted("hss-t1", datasets, exact + positive)

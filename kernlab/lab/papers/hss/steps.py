@@ -9,7 +9,7 @@ import numpy as np
 
 from kernlab.approximations import ExactKernel
 from kernlab.kernels import gamma_from_sigma
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.hss.machines import (
     BLOCKS,
     HSS,
@@ -43,13 +43,30 @@ OPTIMUM = 1e-5
 NEAR_OPTIMUM = 0.05  # relative gap with the exact kernel
 
 
-def _grid(profile):
-    return [
-        Point.make(name, kind, beta, h=h, C=C, rows=rows)
-        for name, h, C, rows in CASES.get(profile, CASES["standard"])
-        for beta in BETAS
-        for kind in KINDS
-    ]
+@catalogued("hss-steps", "Where the approximation matters")
+def step_sweep(datasets=None, h=1.0, C=1.0, rows=800, seed=0):
+    """After how many steps does it matter what stands in for the kernel matrix?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        Those of the catalogue by default, each with h, C and rows of its own.
+    h, C, rows : float, float, int
+        For data sets that are named.
+    seed : int
+    """
+
+    def grid(profile):
+        listed = CASES.get(profile, CASES["standard"])
+        return [
+            point
+            for name, width, cost, size in [(n, h, C, rows) for n in datasets or ()] or listed
+            for point in product(name, KINDS, BETAS, h=width, C=cost, rows=size)
+        ]
+
+    return Study(
+        grid=grid, measure=measure_steps, predict_seconds=predict_seconds, key_figures=_key_figures
+    )
 
 
 def predict_seconds(point):
@@ -67,7 +84,7 @@ def _kernel(kind, X, h, seed):
     return approximated(kind, X, h, seed)[0]
 
 
-def _measure(point, seed):
+def measure_steps(point, seed):
     """A row for each number of steps; the last is the optimum with K~, however it is reached."""
     data, C = sample(point.dataset, point["rows"]), point["C"]
     exact = _kernel(EXACT, data.X, point["h"], seed)
@@ -120,17 +137,3 @@ def _key_figures(table):
             f"{last['test_accuracy']:.0%} at the optimum" if near else "then to another optimum"
         )
     return figures
-
-
-STUDIES = (
-    Study(
-        id="hss-steps",
-        paper="hss",
-        title="Where the approximation matters",
-        question="After how many steps does it matter what stands in for the kernel matrix?",
-        grid=_grid,
-        measure=_measure,
-        predict_seconds=predict_seconds,
-        key_figures=_key_figures,
-    ),
-)

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.lab.engine import Study, Tolerance, catalogued, one_of, product
 from kernlab.lab.papers.common.cells import as_cells, of_printed_rows
 from kernlab.lab.papers.hss.machines import (
     HSS,
@@ -34,6 +34,7 @@ SETTINGS = {
 TEN_STEPS, OPTIMUM = "ten steps", "converged"
 PRINTED, TIGHT = "printed tolerances", "rel_tol 0.01"
 TIGHT_TOLERANCES = {"rel_tol": 1e-2, "max_rank": 2000}
+ACCURACY = one_of("coarse", "finer")
 HELD_OUT = 0.2
 MOST_CERTIFIED = 60_000  # rows up to which objectives are computed with the exact kernel
 QUICK = ("magic", 1500)
@@ -52,24 +53,58 @@ def best_width(name):
     return float(found.iloc[0]) if len(found) else 1.0
 
 
-def _grid(study, profile):
-    """The optimum with a close K~ is the same for both tables: where it takes long, once."""
-    forms = (PRINTED, TIGHT) if study == "hss-t4" or profile == "quick" else (PRINTED,)
-    names, rows = ((QUICK[0],), QUICK[1]) if profile == "quick" else (PAPERS, 0)
-    mode = "paper" if profile == "paper" else "fast"
-    points = []
-    for name in names:
-        points += [Point.make(name, TEN_STEPS, PRINTED, h=h, rows=rows, mode=mode) for h in WIDTHS]
-        points += [
-            Point.make(name, OPTIMUM, form, h=best_width(name), rows=rows, mode=mode)
-            for form in forms
-        ]
-    return points
+@catalogued("hss-t4", "Table 4: ADMM with a coarse approximation", accuracy="coarse")
+@catalogued("hss-t5", "Table 5: ADMM with a finer approximation", accuracy="finer")
+def admm(datasets=None, widths=None, costs=None, rows=None, seed=0, accuracy: ACCURACY = "coarse"):
+    """How good and how fast is ADMM with K~, and what does K~ add to knowing nothing?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    widths, costs : sequences of float, optional
+        Values of h and of C.
+    rows : int, optional
+        Of the training and of the test part, at most.
+    seed : int
+    accuracy : {"coarse", "finer"}
+        Of K~: tolerances, largest rank and neighbours of Table 4, or of Table 5.
+    """
+    table = "hss-t4" if accuracy == "coarse" else "hss-t5"
+    settings = {"costs": " ".join(map(str, costs or COSTS)), "accuracy": table}
+
+    def grid(profile):
+        """The optimum with a close K~ is the same for both tables: where it takes long, once."""
+        quick = profile == "quick"
+        forms = (PRINTED, TIGHT) if accuracy == "coarse" or quick else (PRINTED,)
+        size = {"rows": rows or (QUICK[1] if quick else 0)}
+        size["mode"] = "paper" if profile == "paper" else "fast"
+        points = []
+        for name in datasets or ((QUICK[0],) if quick else PAPERS):
+            points += product(name, TEN_STEPS, PRINTED, h=widths or WIDTHS, **size, **settings)
+            points += product(name, OPTIMUM, forms, h=best_width(name), **size, **settings)
+        return points
+
+    seconds = Tolerance(relative=0.5, better="lower", reason="another machine")
+    return Study(
+        grid=grid,
+        measure=measure_admm,
+        timing=True,
+        predict_seconds=predict_seconds,
+        key_figures=_key_figures,
+        measured=partial(_measured, table),
+        tolerances={
+            "accuracy": Tolerance(absolute=0.5, better="higher", reason="points; one split"),
+            "compression time": seconds,
+            "factorisation time": seconds,
+            "ADMM time": seconds,
+            "memory": Tolerance(relative=0.25, better="lower", reason="other ranks, other leaves"),
+        },
+    )
 
 
 def predict_seconds(point):
     """Kernel values are what counts: of test rows by training rows, and of certificates."""
-    if point["rows"]:
+    if point["rows"] or point.dataset not in SHAPES:
         return None
     train, test, features = SHAPES[point.dataset]
     optimum = point.method == OPTIMUM
@@ -82,55 +117,57 @@ def predict_seconds(point):
 
 
 # ----------------------------------------------------------------------------- one point
-def _measure(study, point, seed):
+def measure_admm(point, seed):
     data = sample(point.dataset, point["rows"] or None)
-    settings = TIGHT_TOLERANCES if point.variant == TIGHT else SETTINGS[study]
+    settings = TIGHT_TOLERANCES if point.variant == TIGHT else SETTINGS[point["accuracy"]]
     settings = settings | {"mode": point["mode"]}
-    if point.method == OPTIMUM:
-        return _at_the_optimum(data, point["h"], settings, seed)
-    return _after_ten_steps(data, point["h"], settings, seed)
+    costs = [float(C) for C in point["costs"].split()]
+    train = _at_the_optimum if point.method == OPTIMUM else _after_ten_steps
+    return train(data, point["h"], costs, settings, seed)
 
 
-def _after_ten_steps(data, h, settings, seed):
+def _after_ten_steps(data, h, costs, settings, seed):
     """A row for each matrix and C; new rows are scored by all of them in one pass."""
     part = data.halves(HELD_OUT, seed)
     rows, results, held_out, described = [], [], [], {}
     for matrix in MATRICES:
         kernel, seconds = approximated(matrix, data.X, h, seed, **settings)
-        about, found = _trained(kernel, data, papers_steps)
+        about, found = _trained(kernel, data, papers_steps, costs)
         about |= {"matrix": matrix, "approximate_seconds": seconds}
         results += found
-        rows += [about | _solution(*of_C, data.y) for of_C in zip(COSTS, found, strict=True)]
+        rows += [about | _solution(*of_C, data.y) for of_C in zip(costs, found, strict=True)]
         smaller, _ = approximated(matrix, part.X, h, seed, **settings)
-        held_out += papers_steps(smaller, part.y, COSTS)
+        held_out += papers_steps(smaller, part.y, costs)
         if matrix == HSS:
             described = _described(kernel)
-    validated = [row["test_accuracy"] for row in _scored(kernel.kernel_, part, held_out, seed)]
+    validated = [
+        row["test_accuracy"] for row in _scored(kernel.kernel_, part, held_out, costs, seed)
+    ]
     return [
         row | scores | {"cv_accuracy": value} | described | data.shape
         for row, scores, value in zip(
-            rows, _scored(kernel.kernel_, data, results, seed), validated, strict=True
+            rows, _scored(kernel.kernel_, data, results, costs, seed), validated, strict=True
         )
     ]
 
 
-def _at_the_optimum(data, h, settings, seed):
+def _at_the_optimum(data, h, costs, settings, seed):
     """A row for each C, where K~ is trained on until nothing changes any more."""
     kernel, seconds = approximated(HSS, data.X, h, seed, **settings)
     exact = len(data.y) <= MOST_CERTIFIED
-    about, found = _trained(kernel, data, converged, "exact" if exact else "approximate")
+    about, found = _trained(kernel, data, converged, costs, "exact" if exact else "approximate")
     about |= {"matrix": HSS, "approximate_seconds": seconds} | _described(kernel) | data.shape
-    scored = _scored(kernel.kernel_, data, found, seed)
+    scored = _scored(kernel.kernel_, data, found, costs, seed)
     return [
         about | _solution(C, result, data.y) | scores
-        for C, result, scores in zip(COSTS, found, scored, strict=True)
+        for C, result, scores in zip(costs, found, scored, strict=True)
     ]
 
 
-def _trained(kernel, data, train, certificate="approximate"):
+def _trained(kernel, data, train, costs, certificate="approximate"):
     """Training for all C: seconds of its parts and its memory, and the results."""
     began = time.perf_counter()
-    results = train(kernel, data.y, COSTS, certificate=certificate)
+    results = train(kernel, data.y, costs, certificate=certificate)
     seconds = time.perf_counter() - began
     factor = getattr(kernel, "timings_", {}).get("factor", 0.0)
     longest = max((result.trace for result in results), key=len)
@@ -139,7 +176,7 @@ def _trained(kernel, data, train, certificate="approximate"):
     matrix = getattr(kernel, "matrix_", kernel)
     return {
         "factor_seconds": factor,
-        "solve_seconds": steps / len(COSTS),
+        "solve_seconds": steps / len(costs),
         "train_seconds": seconds,
         "nbytes": matrix.nbytes,
         "beta": longest[-1]["beta"],
@@ -174,13 +211,13 @@ def _described(kernel):
     }
 
 
-def _scored(kernel_function, data, results, seed):
+def _scored(kernel_function, data, results, every, seed):
     """For each result its accuracy on the test rows, also with the intercept that K would give."""
     began = time.perf_counter()
     sums = decisions(kernel_function, data.X_test, data.X, results)
     seconds = (time.perf_counter() - began) / len(results)
     own = np.array([result.intercept for result in results])
-    costs = [COSTS[i % len(COSTS)] for i in range(len(results))]
+    costs = [every[i % len(every)] for i in range(len(results))]
     exact = exact_intercepts(kernel_function, data.X, data.y, results, costs, seed)
     pairs = zip(
         accuracies(sums + own, data.y_test), accuracies(sums + exact, data.y_test), strict=True
@@ -239,34 +276,3 @@ def _measured(study, table):
             for place in places.itertuples()
         ]
     return as_cells(of_printed_rows(cells, printed))
-
-
-SECONDS = Tolerance(relative=0.5, better="lower")
-
-
-def _table(study, title):
-    return Study(
-        id=study,
-        paper="hss",
-        title=title,
-        question="How good and how fast is ADMM with K~, and what does K~ add to knowing nothing?",
-        grid=partial(_grid, study),
-        measure=partial(_measure, study),
-        timing=True,
-        predict_seconds=predict_seconds,
-        key_figures=_key_figures,
-        measured=partial(_measured, study),
-        tolerances={
-            "accuracy": Tolerance(absolute=0.5, better="higher"),
-            "compression time": SECONDS,
-            "factorisation time": SECONDS,
-            "ADMM time": SECONDS,
-            "memory": Tolerance(relative=0.25, better="lower"),
-        },
-    )
-
-
-STUDIES = (
-    _table("hss-t4", "Table 4: ADMM with a coarse approximation"),
-    _table("hss-t5", "Table 5: ADMM with a finer approximation"),
-)
