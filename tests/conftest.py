@@ -14,7 +14,7 @@ def real_data():
     """The folder of the papers' real data sets, named by KERNLAB_DATA."""
     named = os.environ.get("KERNLAB_DATA")
     if not named:
-        pytest.skip("KERNLAB_DATA is not set: the papers' real data sets are not at hand")
+        pytest.skip("KERNLAB_DATA is not set: the papers' real data sets are not available")
     folder = Path(named)
     if not folder.is_dir():
         pytest.skip(f"KERNLAB_DATA={named} is not a folder")

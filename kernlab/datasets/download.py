@@ -1,31 +1,25 @@
-"""Download of data files: with progress, resumed where the server allows, checked, then in place.
+"""Download of data files: checked on the way in, and in place only when complete and right.
 
-A file appears under its name only when it is complete and its checksum is right. What was received
-before a break stays beside it as NAME.part, and the next attempt goes on from there.
+A page where a file should be, more bytes than the file can have, an archive that is not one: all
+this is refused, and nothing of it stays. What was received first is recorded: SHA256SUMS in the
+folder of downloads holds the checksum of every uncompressed text.
 """
 
-import contextlib
 import os
 import shutil
+import tempfile
 import zipfile
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from kernlab import paths
-from kernlab.datasets.checksums import is_expected, wrong_checksum
-from kernlab.datasets.errors import DataError
-from kernlab.datasets.streams import text_digest
-from kernlab.runtime import wants_progress
+from kernlab.datasets.readers import digest_of
+from kernlab.rows.text import DataError
+from kernlab.runtime import wants_progress, write_whole
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: two downloads of one file at once are not kept apart
-    fcntl = None
-
-ATTEMPTS = 3
-_TIMEOUT = (10, 60)
-# A connection that breaks costs at most the block under way.
-_BLOCK = 1 << 16
+TIMEOUT = (10, 60)
+PAGES = ("text/html", "application/xhtml+xml")
+BLOCK = 1 << 16
 
 
 def offline():
@@ -33,144 +27,113 @@ def offline():
     return os.environ.get("KERNLAB_OFFLINE", "").lower() not in ("", "0", "no", "false")
 
 
-def fetch(file, *, progress=True):
-    """Download one file of the registry and return its path; what is there already is kept.
+def fetch(file, check, *, max_bytes, progress=True):
+    """Download one file of the registry and return its path.
+
+    Parameters
+    ----------
+    file : DataFile
+    check : callable
+        Called with the path of what was received; where it raises DataError, nothing is kept.
+    max_bytes : int
+        More than these are refused, of the download and of what it unpacks to.
+    progress : bool
 
     Raises
     ------
     DataError
-        No network, a refusal of the server, a wrong checksum, a folder that cannot be written.
-        Nothing is left under the file's name then.
+        No network, a refusal of the server, content that is not the file, a folder that cannot be
+        written.
     """
     if offline():
         raise DataError(f"{file.name} is not downloaded: KERNLAB_OFFLINE is set")
     if not file.url:
         raise DataError(f"{file.name} has no address to download it from")
     folder = paths.downloads_dir()
-    ending = "" if file.member else Path(urlsplit(file.url).path).suffix
-    packed = ending if ending in (".xz", ".bz2", ".gz") else ""
+    ending = Path(urlsplit(file.url).path).suffix
+    packed = ending if ending in (".xz", ".bz2", ".gz") and not file.member else ""
     target = folder / f"{file.name}{packed}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(folder):
-            _fetch_to(target, file, progress)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".receiving-") as temporary:
+            received = _received(file, Path(temporary) / "received", max_bytes, progress)
+            if file.member:
+                received = _member(received, file, max_bytes)
+            check(received)
+            digest = digest_of(received)
+            received.replace(target)
+        _record(folder, file.name, digest)
     except OSError as error:
         raise DataError(f"{file.name} could not be downloaded: {error}") from error
     return target
 
 
-def _fetch_to(target, file, progress):
-    """Have the file in place; pooch leaves alone what another process has downloaded meanwhile."""
+def recorded(name):
+    """The checksum that a file's text had when it was downloaded, or None."""
+    try:
+        lines = (paths.downloads_dir() / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    known = dict(reversed(line.split("  ", 1)) for line in lines if "  " in line)
+    return known.get(name)
+
+
+def _record(folder, name, digest):
+    sums = folder / "SHA256SUMS"
+    lines = sums.read_text(encoding="utf-8").splitlines() if sums.exists() else []
+    lines = [line for line in lines if not line.endswith(f"  {name}")] + [f"{digest}  {name}"]
+    write_whole(sums, "\n".join(lines) + "\n")
+
+
+def _received(file, path, max_bytes, progress):
     import pooch
+    import requests
 
     pooch.get_logger().setLevel("WARNING")
-    name = unquote(Path(urlsplit(file.url).path).name) if file.member else target.name
-    receive = ResumingDownloader(
-        target.parent / f"{name}.part",
-        progress=progress,
-        check=(lambda part: None) if file.member else (lambda part: _check(part, file)),
+    downloader = pooch.HTTPDownloader(
+        progressbar=progress and wants_progress(),
+        chunk_size=BLOCK,
+        timeout=TIMEOUT,
+        hooks={"response": lambda response, **_: _guard(response, file.url, max_bytes)},
     )
-    received = Path(
-        pooch.retrieve(file.url, None, fname=name, path=target.parent, downloader=receive)
-    )
-    if file.member:
-        _unzip(received, target, file)
+    try:
+        found = pooch.retrieve(
+            file.url, None, fname=path.name, path=path.parent, downloader=downloader
+        )
+    except requests.HTTPError as error:
+        raise DataError(f"{file.url} cannot be downloaded: {error}") from error
+    except requests.RequestException as error:
+        raise DataError(f"{file.url} could not be downloaded: {_reason(error)}") from error
+    return Path(found)
 
 
-class ResumingDownloader:
-    """A downloader for pooch that goes on where an earlier attempt broke off.
+def _guard(response, url, max_bytes):
+    """Refuse an answer that cannot be the file, by its head or while it is received."""
+    if response.is_redirect or not response.ok:
+        return
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind in PAGES:
+        raise DataError(f"{url} answers with a page ({kind}), not with the file: is a login asked?")
+    length = response.headers.pop("Content-Length", "")
+    length = int(length) if length.isdecimal() else None
+    if length is not None:
+        response.headers["Content-Length"] = str(length)
+    if (length or 0) > max_bytes:
+        raise DataError(f"{url} announces {length:,} bytes; it may have {max_bytes:,} at most")
+    encoded, blocks = response.headers.get("Content-Encoding"), response.iter_content
 
-    Parameters
-    ----------
-    part : Path
-        Where the bytes are collected.
-    progress : bool
-        Show a bar.
-    check : callable
-        Called with the complete part; what it raises keeps the file from getting its name.
-    """
+    def counted(*arguments, **named):
+        received = 0
+        for block in blocks(*arguments, **named):
+            received += len(block)
+            if received > max_bytes:
+                raise DataError(f"{url} sends more than the {max_bytes:,} bytes that it may have")
+            yield block
+        # Some versions of the libraries below do not notice that a connection broke.
+        if length is not None and not encoded and received != length:
+            raise DataError(f"{url} broke off: {received} of {length} bytes were received")
 
-    def __init__(self, part, *, progress, check):
-        self.part = part
-        self.progress = progress
-        self.check = check
-
-    def __call__(self, url, output_file, pooch, check_only=False):
-        import requests
-
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                self._receive(url)
-                break
-            except requests.HTTPError as error:
-                raise DataError(f"{url} cannot be downloaded: {error}") from error
-            except (requests.RequestException, _IncompleteError) as error:
-                if attempt == ATTEMPTS:
-                    raise DataError(self._broken(url, error)) from error
-        try:
-            self.check(self.part)
-        except DataError:
-            self._forget()
-            raise
-        self.part.replace(output_file)
-        self._forget()
-
-    def _receive(self, url):
-        import requests
-        from tqdm import tqdm
-
-        have = self.part.stat().st_size if self.part.exists() else 0
-        # Only a server that says what version it serves can go on in the middle of the same one.
-        version = self._version.read_text() if have and self._version.exists() else ""
-        headers = {"Accept-Encoding": "identity"}
-        if version:
-            headers |= {"Range": f"bytes={have}-", "If-Range": version}
-        with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as response:
-            if response.status_code == 416:
-                self._forget()
-                raise _IncompleteError("the part kept from before does not fit the file")
-            response.raise_for_status()
-            resumed = response.status_code == 206
-            have = have if resumed else 0
-            length = response.headers.get("Content-Length")
-            total = have + int(length) if length is not None else None
-            if not resumed:
-                self._note_version(response.headers)
-            label = f"downloading {self.part.stem}"
-            bar = tqdm(
-                total=total, initial=have, unit="B", unit_scale=True, desc=label,
-                disable=not (self.progress and wants_progress()),
-            )  # fmt: skip
-            with bar, self.part.open("ab" if resumed else "wb") as out:
-                for block in response.iter_content(_BLOCK):
-                    out.write(block)
-                    bar.update(len(block))
-        received = self.part.stat().st_size
-        if total is not None and received != total:
-            raise _IncompleteError(f"{received} of {total} bytes were received")
-
-    @property
-    def _version(self):
-        return self.part.with_name(f"{self.part.name}.version")
-
-    def _note_version(self, headers):
-        etag = headers.get("ETag", "")
-        version = "" if etag.startswith("W/") else etag
-        version = version or headers.get("Last-Modified", "")
-        if version:
-            self._version.write_text(version)
-        else:
-            self._version.unlink(missing_ok=True)
-
-    def _forget(self):
-        self.part.unlink(missing_ok=True)
-        self._version.unlink(missing_ok=True)
-
-    def _broken(self, url, error):
-        kept = self.part.stat().st_size if self.part.exists() else 0
-        resumable = kept and self._version.exists()
-        after = f" The {kept} bytes received are kept: try again to go on." if resumable else ""
-        return f"{url} could not be downloaded: {_reason(error)}.{after}"
+    response.iter_content = counted
 
 
 def _reason(error):
@@ -183,38 +146,15 @@ def _reason(error):
     return text
 
 
-class _IncompleteError(Exception):
-    """The connection ended before the file did."""
-
-
-def _check(path, file):
-    """Raise where what was received is not the expected text, or cannot be decompressed."""
-    digest = text_digest(path, progress=False)
-    if not is_expected(file, path, digest):
-        raise DataError(
-            f"what {file.url} sent has the {wrong_checksum(file, digest)}; it was not kept"
-        )
-
-
-def _unzip(archive, target, file):
-    part = target.with_name(f"{target.name}.part")
+def _member(archive, file, max_bytes):
+    target = archive.with_name("member")
     try:
-        with zipfile.ZipFile(archive) as opened, opened.open(file.member) as inside:
-            with part.open("wb") as out:
+        with zipfile.ZipFile(archive) as opened:
+            size = opened.getinfo(file.member).file_size
+            if size > max_bytes:
+                raise DataError(f"{file.url} holds {file.member} with {size:,} bytes, too many")
+            with opened.open(file.member) as inside, target.open("wb") as out:
                 shutil.copyfileobj(inside, out)
-            _check(part, file)
-            part.replace(target)
-    except (zipfile.BadZipFile, KeyError) as error:
-        archive.unlink()
+    except (zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError) as error:
         raise DataError(f"{file.url} does not hold {file.member} ({error})") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _one_at_a_time(folder):
-    """Keep another process from writing to the same folder of downloads meanwhile."""
-    with (folder / ".lock").open("w") as held:
-        if fcntl:
-            fcntl.flock(held, fcntl.LOCK_EX)
-        yield
+    return target

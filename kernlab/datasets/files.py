@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernlab import paths
-from kernlab.datasets.errors import DataNotFound
-from kernlab.datasets.registry import ENDINGS
+from kernlab.datasets.registry import ENDINGS, get_entry, knows
+from kernlab.rows.text import DataError
+
+
+class DataNotFound(DataError):  # noqa: N818 - it is a finding, and the name is public
+    """A file is not available; the text says what was looked for, where, and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,13 @@ def places():
     return [("KERNLAB_DATA", external), *searched] if external else searched
 
 
-def find_file(file):
+def find_file(file, folders=None):
     """The path of one file under any of its names and compressions, or None."""
-    for _, folder in places():
+    for folder in [folder for _, folder in places()] if folders is None else folders:
         for name in file.names:
             for ending in ENDINGS:
                 path = folder / f"{name}{ending}"
-                if path.is_file():
+                if os.path.isfile(path):  # noqa: PTH113 - a folder that cannot be read has none
                     return path
     return None
 
@@ -64,17 +68,36 @@ def where(entry):
     return " and ".join(name for name, folder in places() if folder in held)
 
 
+def is_bundled(name):
+    """Whether a set is there on every machine: generated, scikit-learn's, or embedded."""
+    entry = get_entry(name)
+    folder = [paths.embedded_data_dir()]
+    return entry.kind != "files" or any(
+        all(find_file(file, folder) for file in copy.files()) for copy in entry.copies
+    )
+
+
+def is_path(name):
+    """Whether a name of a data set is the path of a file: what the registry knows is not."""
+    if isinstance(name, Path):
+        return True
+    text = str(name)
+    return not knows(text) and ("/" in text or bool(Path(text).suffix) or Path(text).is_file())
+
+
 def not_found(entry, why_no_download=""):
     """The error for a data set that is not there: what was looked for, where, what gets it."""
     wanted = entry.copies[0].files()
     missing = [file for file in wanted if find_file(file) is None]
-    lines = [f"{entry.name} is not at hand. Looked for (also as .xz, .bz2 or .gz):"]
+    lines = [f"{entry.name} is not available. Looked for (also as .xz, .bz2 or .gz):"]
     lines += [f"  {' or '.join(file.names)}" for file in missing]
     for other in entry.copies[1:]:
         lines.append(f"  or in their place {', '.join(file.name for file in other.files())}")
     lines.append("in:")
     for name, folder in places():
-        lines.append(f"  {folder} ({name}{'' if folder.is_dir() else ', no such folder'})")
+        state = "" if os.access(folder, os.R_OK | os.X_OK) else ", which cannot be read"
+        state = state if folder.is_dir() else ", no such folder"
+        lines.append(f"  {folder} ({name}{state})")
     if not os.environ.get("KERNLAB_DATA"):
         lines.append("  (KERNLAB_DATA, which names a folder of your own, is not set)")
     if all(file.url for file in missing):
@@ -87,18 +110,3 @@ def not_found(entry, why_no_download=""):
             "of these folders."
         )
     return DataNotFound("\n".join(lines))
-
-
-def comes_with_kernlab(entry):
-    """Whether a set is there on every machine: generated, scikit-learn's, or embedded."""
-    if entry.kind != "files":
-        return True
-    folder = paths.embedded_data_dir()
-    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    return any(
-        all(
-            any(f"{name}{ending}" in held for name in file.names for ending in ENDINGS)
-            for file in copy.files()
-        )
-        for copy in entry.copies
-    )

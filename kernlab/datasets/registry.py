@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from kernlab.datasets.errors import DataError
+from kernlab.rows.text import DataError
 
 REGISTRY_FILE = Path(__file__).with_name("registry.toml")
 ENDINGS = ("", ".xz", ".bz2", ".gz")
@@ -42,6 +42,11 @@ class DataFile:
     @property
     def names(self):
         return (self.name, *self.also)
+
+    def limit(self, features):
+        """Bytes that its text may have at most: what is larger is not this file."""
+        longest_row = 40 * min(features, 4096) + 200  # of sparse rows with more features, too
+        return (self.rows or 10**6) * longest_row + 2**20
 
 
 @dataclass(frozen=True)

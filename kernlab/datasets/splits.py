@@ -1,8 +1,8 @@
-"""Which rows train, which validate, which test: the site's files, a paper's row counts, or chance.
+"""Which rows train, validate and test, and how features are scaled by what the training rows say.
 
 A split is decided in two steps. `plan_split` turns what was asked for, the paper's protocol and the
-files at hand into sizes; `split_rows` cuts the rows. Random parts are stratified: they hold every
-class in its share of the whole.
+files that are there into sizes; `split_rows` cuts the rows. Random parts are stratified: they hold
+every class in its share of the whole.
 """
 
 from dataclasses import dataclass, replace
@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from kernlab.datasets.errors import DataError
+from kernlab.rows.text import DataError
+from kernlab.runtime import require_memory
 
 SPLITS = ("site", "printed", "shuffled")
+SCALINGS = ("none", "unit", "symmetric", "standard")
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,13 @@ def plan_split(entry, protocol, split, sizes, *, test_missing=False):
     ----------
     entry : DataSet
     protocol : Protocol
-        Of the paper, or the house's own.
+        Of the paper, or the common one.
     split : str or None
         "site", "printed", "shuffled"; None for the protocol's own choice.
     sizes : dict
-        Rows that the parts at hand have: {"train": n} or with "test" too.
+        Rows that the parts have: {"train": n} or with "test" too.
     test_missing : bool
-        The set has a published test file that is not at hand and may be missing.
+        The set has a published test file, which is not available and may be missing.
     """
     if split not in (None, *SPLITS):
         raise DataError(f"there is no split {split!r}; choose from {', '.join(SPLITS)}")
@@ -217,7 +219,7 @@ def _check_sizes(entry, plan, sizes):
     wanted += (plan.test or 0) if plan.pooled or "test" not in sizes else 0
     if wanted > available or plan.held_out >= (plan.train or sizes["train"]):
         raise DataError(
-            f"{plan.name} split of {entry.name} wants {wanted} rows, {available} are at hand"
+            f"{plan.name} split of {entry.name} wants {wanted} rows, {available} are available"
         )
 
 
@@ -236,3 +238,55 @@ def _rows(X, y, rows):
     if len(rows) == len(y) and np.array_equal(rows, np.arange(len(y))):
         return X, y
     return X[rows], y[rows]
+
+
+# ------------------------------------------------------------------------------------------ scaling
+def scale(kind, X_train, *others):
+    """Scale training rows, and with the same numbers the other parts.
+
+    Parameters
+    ----------
+    kind : str or None
+        "unit" maps each feature's range in the training rows to [0, 1], "symmetric" to [-1, 1],
+        "standard" gives mean 0 and variance 1; None or "none" leaves all as it is. Other rows may
+        fall outside the range. A constant feature becomes 0 ("symmetric": -1).
+    X_train, *others : array, CSR matrix or None
+        Sparse rows stay sparse where scaling keeps zeros zero, else they become dense.
+
+    Returns
+    -------
+    list
+        The scaled parts, in the given order; None stays None.
+    """
+    if kind in (None, "none"):
+        return [X_train, *others]
+    if kind not in SCALINGS:
+        raise DataError(f"there is no scaling {kind!r}; choose from {', '.join(SCALINGS)} or None")
+    from sklearn import preprocessing
+
+    parts = [X_train, *others]
+    scaler = {
+        "unit": preprocessing.MinMaxScaler((0, 1)),
+        "symmetric": preprocessing.MinMaxScaler((-1, 1)),
+        "standard": preprocessing.StandardScaler(),
+    }[kind]
+    if sparse.issparse(X_train):
+        if kind == "unit" and not np.any(X_train.min(axis=0).toarray()):
+            scaler = preprocessing.MaxAbsScaler()  # the map to [0, 1] then, and zeros stay zeros
+        else:
+            parts = [_dense(part) for part in parts]
+    scaler.fit(parts[0])
+    return [None if part is None else scaler.transform(part) for part in parts]
+
+
+def _dense(X):
+    if X is None:
+        return None
+    require_memory(
+        X.shape[0] * X.shape[1] * 8,
+        None,
+        what="scaling sparse rows so that zeros move",
+        arithmetic=f"{X.shape[0]} rows x {X.shape[1]} features x 8 bytes",
+        way_out='Use scaling="none", or "unit" where no feature is negative.',
+    )
+    return X.toarray()

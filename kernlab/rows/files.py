@@ -18,12 +18,11 @@ from kernlab.rows.text import (
     Svmlight,
     Table,
     UnreadableError,
-    first_fault,
     is_compressed,
     open_data,
-    whole_lines,
+    parsed_pieces,
+    read_whole,
 )
-from kernlab.runtime import memory_limit
 
 DENSE_SHARE = 0.25  # of entries that are not zero; above, blocks are dense arrays
 LABEL_NAMES = ("label", "target", "class", "y")
@@ -40,8 +39,9 @@ def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=Non
         Instead of those in the file.
     n_features : int, optional
         More than the file shows (svmlight), or what tells a table without labels from one with.
-    zero_based : bool
-        Where indices of an svmlight file begin.
+    zero_based : bool or "auto"
+        Whether indices of an svmlight file begin with 0; "auto" where one is 0 in the file, which
+        says nothing of another file of the same data.
     label : str, int or False, optional
         The label's column of a table; False: there is none. By default the one called "label",
         "target", "class" or "y", else the last; none where `labels` are given or without it there
@@ -68,7 +68,7 @@ def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=Non
         return ParquetRows(path, labels, n_features=n_features, label=label)
     header, first = 0, _first_rows(path)
     if _is_svmlight(first):
-        form = Svmlight(zero_based)
+        form = Svmlight(_has_index_zero(path) if zero_based == "auto" else zero_based)
     else:
         if labels is not None and label is None:
             label = False
@@ -96,11 +96,12 @@ class TextRows(Rows):
         self.path, self.form = path, form
         self._stamp = _stamp(path.stat())
         found, places, largest, self._entries = [], [], 1, 0
-        for X, y, starts in _parsed_pieces(path, form, n_features, header):
-            found.append(y)
-            places.append(starts)
-            largest = max(largest, X.shape[1])
-            self._entries += X.nnz if sp.issparse(X) else X.size
+        with open_data(path) as (stream, _):
+            for X, y, starts in parsed_pieces(stream, path, form, n_features, header):
+                found.append(y)
+                places.append(starts)
+                largest = max(largest, X.shape[1])
+                self._entries += X.nnz if sp.issparse(X) else X.size
         self.shape = (sum(len(starts) for starts in places), largest)
         self._places = np.append(np.concatenate(places), self._stamp[0])
         if labels is None and found[0] is not None:
@@ -192,71 +193,12 @@ class ParquetRows(Rows):
 
 
 # ------------------------------------------------------------------------------------------ reading
-def _parsed_pieces(path, form, n_features, header):
-    """Yield (rows, labels, where each row begins) of the pieces of a text, checked throughout."""
-    offset, lines, seen = 0, 0, 0
-    with open_data(path) as (stream, _):
-        for _ in range(header):
-            offset += len(stream.readline())
-            lines += 1
-        for piece in whole_lines(stream, path):
-            starts = _line_starts(piece, form)
-            try:
-                X, y = form.parse(piece, n_features)
-                if X.shape[0] != len(starts):
-                    raise UnreadableError("lines must end with LF or CR LF, and no line within")
-            except UnreadableError as error:
-                raise _fault(path, form, n_features, piece, lines, str(error)) from error
-            if len(starts):
-                yield X, y, starts + offset
-            offset, lines = offset + len(piece), lines + piece.count(b"\n")
-            seen += len(starts)
-    if not seen:
-        raise DataError(f"{path} holds no rows")
-
-
-def _line_starts(piece, form):
-    """Where the lines of a piece that hold rows begin."""
-    data = np.frombuffer(piece, np.uint8)
-    ends = np.flatnonzero(data == ord("\n")) + 1
-    if not len(ends) or ends[-1] < len(data):
-        ends = np.append(ends, len(data))
-    starts = np.concatenate([[0], ends[:-1]])
-    is_row = data[starts] > ord("#")  # most lines; others begin with blanks or a comment
-    for i in np.flatnonzero(~is_row):
-        is_row[i] = form.is_row(piece[starts[i] : ends[i]])
-    return starts[is_row]
-
-
-def _fault(path, form, n_features, piece, lines_before, otherwise):
-    found = first_fault(piece.split(b"\n"), lambda line: form.fault(line, n_features))
-    if found is None:
-        return DataError(f"{path} cannot be read: {otherwise}")
-    return DataError(f"{path}, line {lines_before + found[0] + 1}: {found[1]}")
-
-
 def _in_memory(path, form, *, n_features, header, labels):
-    limit, held, blocks, found = memory_limit(), 0, [], []
-    for X, y, _ in _parsed_pieces(path, form, n_features, header):
-        blocks.append(X)
-        found.append(y)
-        held += 12 * X.nnz if sp.issparse(X) else X.nbytes
-        if 2 * held > limit:
-            raise DataError(
-                f"{path} is compressed and so read into memory, where it takes more than {limit:,} "
-                "bytes: decompress it, then its rows are read in blocks"
-            )
-    if sp.issparse(blocks[0]):
-        width = max(block.shape[1] for block in blocks)
-        for block in blocks:
-            block.resize(block.shape[0], width)
-        X = sp.vstack(blocks, format="csr")
-        X = X.toarray() if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1] else X
-    else:
-        X = np.concatenate(blocks)
-    if labels is None and found[0] is not None:
-        labels = np.concatenate(found)
-    return ArrayRows(X, labels)
+    with open_data(path) as (stream, _):
+        X, y = read_whole(stream, path, form, n_features, header)
+    if sp.issparse(X) and X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1]:
+        X = X.toarray()
+    return ArrayRows(X, y if labels is None else labels)
 
 
 def _mapped(path):
@@ -296,6 +238,11 @@ def _is_svmlight(rows):
     if any(len(words) > 1 and ":" in words[1] for words in bare):
         return True
     return all(len(words) == 1 and not re.search("[,;]", words[0]) for words in bare)
+
+
+def _has_index_zero(path):
+    with open_data(path) as (stream, _):
+        return any(re.search(rb"^[^#]*\s0+:", line) for line in stream)
 
 
 def _table_of(rows, path, n_features, label):

@@ -14,11 +14,13 @@ import lzma
 import math
 import re
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+
+from kernlab.runtime import MemoryLimitError, format_bytes, memory_limit
 
 PIECE_BYTES = 2**22
 LONGEST_LINE = 2**28
@@ -81,18 +83,17 @@ def _opener(path):
 
 
 @contextmanager
-def open_data(path, *, max_bytes=None, watch=lambda raw: raw):
+def open_data(path, *, max_bytes=None, watch=nullcontext):
     """The uncompressed bytes of a file, as (buffered stream, its HashingReader).
 
     A file that cannot be read, or breaks off in the middle of its compressed text, is a DataError
-    that names it, whatever the reader inside the block made of the break. `watch` may wrap the
-    compressed stream, for a progress bar.
+    that names it, whatever the reader inside the block made of the break. `watch` gives
+    a context in which the compressed stream is watched, for a progress bar.
     """
     hashing = None
     try:
         opener = _opener(path)
-        with path.open("rb") as raw:
-            raw = watch(raw)
+        with path.open("rb") as raw, watch(raw) as raw:
             hashing = HashingReader(opener(raw) if opener else raw, max_bytes)
             yield io.BufferedReader(hashing, 2**20), hashing
     except Exception as error:
@@ -107,23 +108,6 @@ def open_data(path, *, max_bytes=None, watch=lambda raw: raw):
         ) from error
 
 
-def whole_lines(stream, name):
-    """The stream in pieces of bytes that end with a line."""
-    begun = []
-    while piece := stream.read(PIECE_BYTES):
-        if b"\0" in piece:
-            raise DataError(f"{name} is not a text: it holds bytes that are zero")
-        end = piece.rfind(b"\n") + 1
-        if end:
-            yield b"".join([*begun, piece[:end]])
-            begun = []
-        begun.append(piece[end:])
-        if sum(map(len, begun)) > LONGEST_LINE:
-            raise DataError(f"{name} is not a text of rows: no line ends within 256 MB")
-    if rest := b"".join(begun):
-        yield rest
-
-
 # ------------------------------------------------------------------------------------------ formats
 class UnreadableError(Exception):
     """A compiled reader gave up; its text serves where no line is found to blame."""
@@ -134,7 +118,7 @@ class Svmlight:
     """`label index:value ...`; indices increase, from 1, or from 0 with `zero_based`."""
 
     zero_based: bool = False
-    text_labels = False
+    leaves_out = False
 
     def parse(self, text, n_features=None):
         """CSR rows and labels of a text.
@@ -166,24 +150,24 @@ class Svmlight:
         words = line.partition("#")[0].split()
         if not words:
             return ""
-        if not _is_finite(words[0]):
-            return f"a label that is not a number: {_quoted(words[0])}"
+        if not is_finite(words[0]):
+            return f"a label that is not a number: {quoted(words[0])}"
         last, first = -1, 0 if self.zero_based else 1
         for word in words[1:]:
             index, colon, value = word.partition(":")
             if not colon or not index.isdecimal():
-                return f"an entry that is not index:value: {_quoted(word)}"
+                return f"an entry that is not index:value: {quoted(word)}"
             index = int(index)
             if index < first:
                 return f"an index below {first}: indices count from 1, and from 0 with zero_based"
             if index - first >= 2**31 - 1:
                 return f"the index {index} is beyond 2^31 - 1, the most that can be read"
             if n_features is not None and index - first >= n_features:
-                return f"{_quoted(word)} is beyond the {n_features} features that there may be"
+                return f"{quoted(word)} is beyond the {n_features} features that there may be"
             if index <= last:
                 return f"index {index} comes after {last}: indices must increase"
-            if not _is_finite(value):
-                return f"a value that is not a finite number: {_quoted(word)}"
+            if not is_finite(value):
+                return f"a value that is not a finite number: {quoted(word)}"
             last = index
         return ""
 
@@ -197,23 +181,27 @@ class Table:
     """Fields side by side, one of which may be the label.
 
     target : the label's column, from the end where negative; None where there is none.
-    header : lines to skip. drop : columns to leave out. missing : what stands for a missing value;
-    such rows are left out. separator : "blank" for spaces and tabs. text_labels : labels are words.
+    drop : columns to leave out. missing : what stands for a missing value; such rows are left out.
+    separator : "blank" for spaces and tabs. text_labels : labels are words.
     """
 
     separator: str = ","
-    header: int = 0
     target: int | None = -1
     drop: tuple[int, ...] = ()
     missing: str = ""
     text_labels: bool = False
 
+    @property
+    def leaves_out(self):
+        """Whether some rows are left out."""
+        return bool(self.missing)
+
     def width(self, n_features):
         """Fields of a line."""
         return n_features + len(self.drop) + (self.target is not None)
 
-    def parse(self, text, n_features, header=0):
-        """Dense rows and labels (or None) of a text, or of a stream.
+    def parse(self, text, n_features):
+        """Dense rows and labels (or None) of a text.
 
         Raises
         ------
@@ -225,10 +213,9 @@ class Table:
         target = None if self.target is None else self.target % width
         try:
             frame = pd.read_csv(
-                io.BytesIO(text) if isinstance(text, bytes) else text,
+                io.BytesIO(text),
                 sep=r"\s+" if self.separator == "blank" else self.separator,
                 header=None,
-                skiprows=header,
                 dtype={target: str} if self.text_labels else None,
                 na_values=[self.missing] if self.missing else None,
                 keep_default_na=not self.missing,
@@ -283,9 +270,9 @@ class Table:
             is_label = place == target
             if place in self.drop or (is_label and self.text_labels and word.strip()):
                 continue
-            if not _is_finite(word):
+            if not is_finite(word):
                 what = "the label" if is_label else f"field {place + 1}"
-                return f"{what} is {_quoted(word) or 'empty'}, not a finite number"
+                return f"{what} is {quoted(word) or 'empty'}, not a finite number"
         return ""
 
     def fields(self, line):
@@ -301,25 +288,122 @@ def _exact_numbers(pd):
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-# ------------------------------------------------------------------------------------------- faults
-def first_fault(lines, check):
-    """(place of the line, what is wrong) for the first bad one of some lines of bytes, or None."""
-    for place, line in enumerate(lines):
+# ------------------------------------------------------------------------------------------ reading
+def parsed_pieces(stream, name, form, n_features=None, header=0):
+    """Parse a stream piece by piece, every value of it checked.
+
+    Parameters
+    ----------
+    stream : binary file
+    name : str or Path
+        What errors call it.
+    form : Svmlight or Table
+    n_features : int, optional
+        At most (svmlight) or exactly so many.
+    header : int
+        Lines to skip.
+
+    Yields
+    ------
+    rows, labels (or None), and the places in the stream where the rows begin
+
+    Raises
+    ------
+    DataError
+        With the first bad line, and what is wrong there.
+    """
+    offset, lines, found = 0, header, False
+    for _ in range(header):
+        offset += len(stream.readline())
+    for piece in _whole_lines(stream, name):
+        starts = _line_starts(piece, form)
         try:
-            wrong = check(line.decode("utf-8").strip())
+            X, y = form.parse(piece, n_features)
+            if X.shape[0] != len(starts) and not form.leaves_out:
+                raise UnreadableError("its lines cannot be told apart: they must end with LF")
+        except UnreadableError as error:
+            fault = _first_fault(piece.split(b"\n"), form, n_features, lines)
+            raise DataError(f"{name}{fault or f' cannot be read: {error}'}") from error
+        if len(starts):
+            found = True
+            yield X, y, starts + offset
+        offset, lines = offset + len(piece), lines + piece.count(b"\n")
+    if not found:
+        raise DataError(f"{name} holds no rows")
+
+
+def read_whole(stream, name, form, n_features=None, header=0):
+    """All rows of a stream and their labels, refused where they exceed half of the free memory."""
+    limit, held, blocks, labels = memory_limit(), 0, [], []
+    for X, y, _ in parsed_pieces(stream, name, form, n_features, header):
+        blocks.append(X)
+        labels.append(y)
+        held += 12 * X.nnz if sp.issparse(X) else X.nbytes
+        if 2 * held > limit:
+            raise MemoryLimitError(
+                f"the rows of {name} take more than the {format_bytes(limit)} that may be used. "
+                "Decompress the file: then its rows are read in blocks"
+            )
+    if sp.issparse(blocks[0]):
+        width = max(block.shape[1] for block in blocks)
+        for block in blocks:
+            block.resize(block.shape[0], width)
+        X = sp.vstack(blocks, format="csr")
+    else:
+        X = np.concatenate(blocks)
+    return X, None if labels[0] is None else np.concatenate(labels)
+
+
+def _whole_lines(stream, name):
+    """The stream in pieces of bytes that end with a line."""
+    begun = []
+    while piece := stream.read(PIECE_BYTES):
+        if b"\0" in piece:
+            raise DataError(f"{name} is not a text: it holds bytes that are zero")
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*begun, piece[:end]])
+            begun = []
+        begun.append(piece[end:])
+        if sum(map(len, begun)) > LONGEST_LINE:
+            raise DataError(f"{name} is not a text of rows: no line ends within 256 MB")
+    if rest := b"".join(begun):
+        yield rest
+
+
+def _line_starts(piece, form):
+    """Where the lines of a piece that hold rows begin."""
+    data = np.frombuffer(piece, np.uint8)
+    ends = np.flatnonzero(data == ord("\n")) + 1
+    if not len(ends) or ends[-1] < len(data):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1]])
+    is_row = data[starts] > ord("#")  # most lines; others begin with blanks or a comment
+    for i in np.flatnonzero(~is_row):
+        is_row[i] = form.is_row(piece[starts[i] : ends[i]])
+    return starts[is_row]
+
+
+def _first_fault(lines, form, n_features, lines_before):
+    """ ", line 12: what is wrong", or "" where nothing is found."""
+    for number, line in enumerate(lines, start=lines_before + 1):
+        try:
+            wrong = form.fault(line.decode("utf-8").strip(), n_features)
         except UnicodeDecodeError:
             wrong = "this is not text"
         if wrong:
-            return place, wrong
-    return None
+            return f", line {number}: {wrong}"
+    return ""
 
 
-def _is_finite(word):
+def is_finite(word):
+    """Whether a word is a finite number, as all readers understand it."""
     try:
         return math.isfinite(float(word)) and "_" not in word
     except ValueError:
         return False
 
 
-def _quoted(word):
+def quoted(word):
+    """A word of a file for an error, cut if it is long."""
     return repr(word if len(word) <= 40 else f"{word[:37]}...") if word else ""

@@ -10,48 +10,32 @@ class Site:
     """What is served, and how badly.
 
     files : path -> bytes.  break_after : bytes after which the connection ends, once per entry.
-    ranges : whether parts are served.  version : the ETag; "" for none.
+    kind : Content-Type.  length : what Content-Length says instead of the truth; "" for nothing.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
-    ranges: bool = True
-    version: str = '"1"'
     break_after: list[int] = field(default_factory=list)
-    requests: list[tuple[str, str]] = field(default_factory=list)
+    kind: str = "application/octet-stream"
+    length: str | None = None
+    requests: list[str] = field(default_factory=list)
     url: str = ""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
     def do_GET(self):
         site = self.server.site
-        wanted = self.headers.get("Range", "")
-        site.requests.append((self.path, wanted))
-        data = site.files.get(self.path)
-        if data is None:
+        site.requests.append(self.path)
+        body = site.files.get(self.path)
+        if body is None:
             self.send_error(404)
             return
-        start = 0
-        fresh = self.headers.get("If-Range", site.version) == site.version
-        if site.ranges and wanted and fresh:
-            start = int(wanted.removeprefix("bytes=").partition("-")[0])
-            if start >= len(data):
-                self.send_error(416)
-                return
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
-        else:
-            self.send_response(200)
-        body = data[start:]
-        self.send_header("Content-Length", str(len(body)))
-        if site.version:
-            self.send_header("ETag", site.version)
+        self.send_response(200)
+        self.send_header("Content-Type", site.kind)
+        length = str(len(body)) if site.length is None else site.length
+        if length:
+            self.send_header("Content-Length", length)
         self.end_headers()
-        if site.break_after:
-            body = body[: site.break_after.pop(0)]
-            self.close_connection = True
-        self.wfile.write(body)
+        self.wfile.write(body[: site.break_after.pop(0)] if site.break_after else body)
 
     def log_message(self, *_):
         pass

@@ -68,7 +68,7 @@ features = 1
 classes = [0, 1]
 train = [{ name = "rows", rows = 10 }]
 test = [{ name = "rows.t", rows = 5 }]
-test_optional = "the test file is not at hand"
+test_optional = "the test file is not available"
 
 [sets.sorted]
 title = "Sorted by class"

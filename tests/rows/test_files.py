@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kernlab.rows import DataError, as_rows, text
+from kernlab.runtime import MemoryLimitError
 
 
 def written(folder, content, name="rows.svm"):
@@ -33,13 +34,14 @@ def pieces(request, monkeypatch):
 def test_any_slice_is_what_scikit_learn_reads(tmp_path, pieces, density, zero_based):
     generator = np.random.default_rng(0)
     X = sp.random(97, 30, density=density, random_state=0, format="lil")
-    X[0, 29] = 1.0
+    X[0, [0, 29]] = 1.0
     X = X.tocsr()
     X.data = X.data * 10.0 ** generator.integers(-12, 12, X.nnz)
     y = generator.normal(size=97)
     path = str(tmp_path / "rows.svm")
     dump_svmlight_file(X, y, path, zero_based=zero_based, comment="made\nfor a test")
     rows = as_rows(path, zero_based=zero_based)
+    assert as_rows(path, zero_based="auto").shape == rows.shape
     expected, labels = load_svmlight_file(path, zero_based=zero_based)
     assert rows.shape == (97, 30)
     np.testing.assert_array_equal(rows.labels, labels)
@@ -113,9 +115,9 @@ def test_compressed_texts_are_read_and_damaged_ones_named(tmp_path, pieces, comp
 
 
 def test_a_text_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernlab.rows.files.memory_limit", lambda: 10_000)
+    monkeypatch.setattr("kernlab.rows.text.memory_limit", lambda: 10_000)
     path = written(tmp_path, lzma.compress(b"1,2,3\n" * 10_000))
-    with pytest.raises(DataError, match="decompress it"):
+    with pytest.raises(MemoryLimitError, match="Decompress the file"):
         as_rows(path)
     zeros = written(tmp_path, lzma.compress(bytes(10**8)))
     with pytest.raises(DataError, match="neither a text of rows"):

@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
 
-from kernlab.datasets import load_dataset
-from kernlab.datasets.files import comes_with_kernlab
-from kernlab.datasets.registry import get_entry, protocol_rows
+from kernlab.datasets import is_bundled, load_dataset, protocol_rows
 from kernlab.estimators import FPC
 from kernlab.lab.engine.base import Point, Study
 from kernlab.lab.papers.common.fitting import accuracy
@@ -57,7 +55,7 @@ def _grid(profile):
     ]
     sets = [name for name, _ in protocol_rows("fpc-t1")[1]]
     if profile == "quick":
-        sets = [name for name in sets if comes_with_kernlab(get_entry(name))]
+        sets = [name for name in sets if is_bundled(name)]
     points += [
         Point.make(name, "FPC", "Table II", repeat)
         for name in sets

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kernlab.datasets.registry import row_labels
+from kernlab.datasets import row_labels
 from kernlab.lab.published import published
 
 ENOUGH_REPEATS = 5  # for a standard deviation

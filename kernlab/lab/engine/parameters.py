@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 
-from kernlab.datasets.errors import DataError
-from kernlab.datasets.own import is_path
-from kernlab.datasets.registry import get_entry
+from kernlab.datasets import DataError, get_entry, is_path
 from kernlab.lab.engine.errors import ParameterError
 
 

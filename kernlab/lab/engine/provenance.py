@@ -13,10 +13,7 @@ import psutil
 from threadpoolctl import threadpool_info
 
 import kernlab
-from kernlab.datasets import DataError, data_path, dataset_available
-from kernlab.datasets.checksums import digest_of
-from kernlab.datasets.own import is_path
-from kernlab.datasets.registry import knows
+from kernlab.datasets import DataError, data_path, dataset_available, digest_of, is_path, knows
 
 _LIBRARIES = (
     "numpy",

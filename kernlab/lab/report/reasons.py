@@ -2,8 +2,7 @@
 
 import functools
 
-from kernlab.datasets import DataError
-from kernlab.datasets.registry import protocol_rows
+from kernlab.datasets import DataError, protocol_rows
 from kernlab.lab.engine.rows import NOT_RUN, OK
 from kernlab.lab.engine.run import PROFILES, get_profile
 from kernlab.lab.plots.registry import finished

@@ -11,9 +11,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from kernlab.datasets import measured_counts
-from kernlab.datasets.files import comes_with_kernlab
-from kernlab.datasets.registry import get_entry, protocol_rows
+from kernlab.datasets import is_bundled, measured_counts, protocol_rows
 from kernlab.lab.engine.base import NotRun, Point, Study, Tolerance
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
@@ -50,7 +48,7 @@ def counted(table, datasets, cells):
         listed = [(name, Path(name).name) for name in datasets or ()]
         listed = listed or protocol_rows(table)[1]
         if profile == "quick" and not datasets:
-            listed = [(name, row) for name, row in listed if comes_with_kernlab(get_entry(name))]
+            listed = [(name, row) for name, row in listed if is_bundled(name)]
         return [Point.make(name, "counted", row=row) for name, row in listed]
 
     return Study(
@@ -66,7 +64,7 @@ def _grid(table, profile):
     """Every set of the table; under the quick profile those that come with kernlab."""
     listed = protocol_rows(table)[1]
     if profile == "quick":
-        listed = [(name, row) for name, row in listed if comes_with_kernlab(get_entry(name))]
+        listed = [(name, row) for name, row in listed if is_bundled(name)]
     return [Point.make(name, "counted", row=row) for name, row in listed]
 
 

@@ -13,9 +13,7 @@ chosen.
 from functools import partial
 from math import nan
 
-from kernlab.datasets import load_dataset
-from kernlab.datasets.files import comes_with_kernlab
-from kernlab.datasets.registry import get_entry, protocol_rows
+from kernlab.datasets import get_entry, is_bundled, load_dataset, protocol_rows
 from kernlab.lab.engine.base import Point, Study, Tolerance
 from kernlab.lab.papers.common.cells import ENOUGH_REPEATS, as_cells, spread_cell
 from kernlab.lab.papers.fpc.methods import OURS, PAPERS, measured_row
@@ -32,7 +30,7 @@ def _grid(extent, methods, profile):
     repeats, machine_repeats, budget = extent[profile]
     names = [name for name, _ in protocol_rows("fpc-t1")[1]]
     if profile == "quick":
-        names = [name for name in names if comes_with_kernlab(get_entry(name))]
+        names = [name for name in names if is_bundled(name)]
     return [
         Point.make(name, method, repeat=repeat, budget=budget)
         for name in names

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.datasets import load_dataset
-from kernlab.datasets.registry import protocol_rows
+from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.lab.engine import Cell, Tolerance, catalogued
 from kernlab.lab.papers.common.data_tables import counted
 

@@ -1,8 +1,6 @@
 """LASN's tables: its data sets, linear solvers on the same features, the whole beside LIBSVM."""
 
-from kernlab.datasets import load_dataset
-from kernlab.datasets.files import comes_with_kernlab
-from kernlab.datasets.registry import get_entry
+from kernlab.datasets import get_entry, is_bundled, load_dataset
 from kernlab.estimators import LASN, KernelMachine
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine import Cell, Study, Tolerance, catalogued, product
@@ -30,7 +28,7 @@ def landmarks_per_set():
 
 def _sets(profile):
     names = landmarks_per_set()
-    return [n for n in names if profile != "quick" or comes_with_kernlab(get_entry(n))]
+    return [n for n in names if profile != "quick" or is_bundled(n)]
 
 
 def _printed_landmarks(name):

@@ -6,8 +6,7 @@ from math import nan
 import numpy as np
 from sklearn.base import clone
 
-from kernlab.datasets import load_dataset
-from kernlab.datasets.registry import protocol_rows
+from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import LLSVM, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES

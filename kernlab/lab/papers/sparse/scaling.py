@@ -8,8 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernlab.approximations.compact import distances_from, entry_bytes, sample_rows
-from kernlab.datasets import load_dataset
-from kernlab.datasets.registry import protocol_rows
+from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.published import published
 

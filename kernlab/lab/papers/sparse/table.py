@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kernlab.datasets import load_dataset
-from kernlab.datasets.registry import protocol_rows
+from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM, LinearSVM

@@ -1,11 +1,19 @@
 """load_dataset on what every installation has: embedded, scikit-learn's and generated sets."""
 
 import dataclasses
+import lzma
 
 import numpy as np
 import pytest
+from written import as_svmlight, as_table
 
-from kernlab.datasets import DataError, dataset_available, load_dataset, verify_datasets
+from kernlab.datasets import (
+    DataError,
+    DataNotFound,
+    dataset_available,
+    load_dataset,
+    verify_datasets,
+)
 from kernlab.datasets.registry import registry
 
 EMBEDDED = {
@@ -120,3 +128,50 @@ def test_what_a_data_set_says_of_itself():
 def test_what_cannot_be_had_is_refused(options, message):
     with pytest.raises(DataError, match=message):
         load_dataset("magic", **options)
+
+
+# ------------------------------------------------------------------------------ files of one's own
+X, Y = np.random.default_rng(0).random((100, 3)), np.repeat([0, 1], [70, 30])
+
+
+@pytest.fixture(params=["svm", "csv", "words", "xz", "npy"])
+def own(request, tmp_path):
+    path = tmp_path / f"my.{request.param}"
+    text = as_svmlight(X, Y)
+    if request.param == "npy":
+        np.save(path, np.column_stack([X, Y]))
+    elif request.param == "xz":
+        path.write_bytes(lzma.compress(text.encode()))
+    elif request.param == "svm":
+        path.write_text(text)
+    else:
+        labels = np.array(["no", "yes"])[Y] if request.param == "words" else Y
+        path.write_text("a,b,c,label\n" + as_table(X, labels))
+    return path
+
+
+def test_a_file_of_ones_own_is_a_data_set(own):
+    for name in (own, str(own)):
+        data = load_dataset(name)
+    assert data.info["rows"] == {"train": 80, "valid": 0, "test": 20}
+    assert data.info["title"] == own.name
+    assert list(data.info["checksum"]) == [own.name]
+    positive = data.info["positive"]
+    assert np.mean(data.y_train == positive) == np.mean(data.y_test == positive) == 0.3
+    both = np.concatenate([data.X_train, data.X_test])
+    np.testing.assert_allclose(np.sort(both, axis=0), np.sort(X, axis=0))
+    scaled = load_dataset(own, scaling="unit", seed=1)
+    np.testing.assert_allclose(scaled.X_train.min(axis=0), 0, atol=1e-12)
+    assert not np.array_equal(scaled.y_train, data.y_train)
+    assert load_dataset(own, paper="fpc").info["rows"] == {"train": 50, "valid": 25, "test": 25}
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    with pytest.raises(DataNotFound, match=r"there is no file .*nowhere\.svm"):
+        load_dataset("nowhere.svm")
+    (tmp_path / "bad.csv").write_text("1,2\n3,x\n")
+    with pytest.raises(DataError, match="line 2: the label is 'x'"):
+        load_dataset(tmp_path / "bad.csv")
+    np.save(tmp_path / "one.npy", np.ones((4, 1)))
+    with pytest.raises(DataError, match="no features beside"):
+        load_dataset(tmp_path / "one.npy")

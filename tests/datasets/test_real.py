@@ -4,14 +4,21 @@ import csv
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from kernlab import paths
-from kernlab.datasets import load_dataset, protocol_table, verify_datasets
+from kernlab.datasets import (
+    get_entry,
+    load_dataset,
+    measured_counts,
+    protocol_rows,
+    verify_datasets,
+)
 from kernlab.datasets.files import find
-from kernlab.datasets.registry import get_entry, registry
-from kernlab.datasets.rows import read_file
+from kernlab.datasets.readers import read_file
+from kernlab.datasets.registry import registry
 
 # Where a file's count of positives or rows is not that of the rows that are read from it.
 READ_DIFFERENTLY = {"breast-cancer-wisconsin.data.xz": (683, 239)}
@@ -28,7 +35,7 @@ def parsed_once(tmp_path_factory):
 
 
 @pytest.fixture
-def at_hand(real_data, parsed_once, monkeypatch):
+def real_files(real_data, parsed_once, monkeypatch):
     monkeypatch.setenv("KERNLAB_DATA", str(real_data))
     monkeypatch.setenv("KERNLAB_CACHE", str(parsed_once))
     return real_data
@@ -49,11 +56,11 @@ def registered(path):
     raise AssertionError(f"{path.name} is not in the registry")
 
 
-def test_every_file_of_the_manifest_loads_with_its_counts(at_hand):
-    listed = manifest(at_hand)
+def test_every_file_of_the_manifest_loads_with_its_counts(real_files):
+    listed = manifest(real_files)
     assert len(listed) > 50
     for line in listed:
-        path = at_hand / line["file"]
+        path = real_files / line["file"]
         entry, copy, file = registered(path)
         classes = copy.classes or entry.classes
         parsed = read_file(
@@ -71,22 +78,24 @@ def test_every_file_of_the_manifest_loads_with_its_counts(at_hand):
             assert np.sum(parsed.y == positive) == int(positives), line["name"]
 
 
-def test_every_file_at_hand_is_the_right_one(at_hand):
+def test_every_file_is_the_right_one(real_files):
     found = verify_datasets()
     assert set(found["status"]) <= {"ok", "derived", "missing"}
     present = found[found["status"] != "missing"]
     names = {name.rsplit("/")[-1] for name in present["file"]}
-    assert {line["file"] for line in manifest(at_hand)} <= names
+    assert {line["file"] for line in manifest(real_files)} <= names
 
 
 @pytest.mark.parametrize("table", PRINTED)
-def test_the_tables_of_the_papers(at_hand, table):
-    """Wherever the data are at hand, every printed count is met; LASN's gammas to a percent."""
-    from test_data_registry import OTHER_FEATURES
+def test_the_tables_of_the_papers(real_files, table):
+    """Wherever the data are available, every printed count is met; LASN's gammas to a percent."""
+    from test_registry import OTHER_FEATURES
 
     from kernlab.lab.published import published
 
-    measured = protocol_table(table, progress=False).set_index("row")
+    paper, listed = protocol_rows(table)
+    counts = [{"row": row, **measured_counts(name, paper)} for name, row in listed]
+    measured = pd.DataFrame(counts).set_index("row")
     columns = {"positive training rows": None, "positive test rows": None, **PRINTED[table]}
     compared = 0
     for cell in published(table).itertuples():
@@ -112,20 +121,20 @@ def test_the_tables_of_the_papers(at_hand, table):
     assert compared >= 6
 
 
-def test_cod_rna_is_never_tested_on_the_sorted_head(at_hand):
+def test_cod_rna_is_never_tested_on_the_sorted_head(real_files):
     for options in ({}, {"paper": "lasn"}, {"paper": "hss"}, {"paper": "sparse"}):
         data = load_dataset("cod-rna", **options)
         assert data.info["split"] == "shuffled"
         assert sum(data.info["rows"].values()) == 59535
-        assert any("cod-rna.t is not at hand" in note for note in data.info["notes"])
+        assert any("cod-rna.t is not available" in note for note in data.info["notes"])
         assert np.mean(data.y_test == 1) == pytest.approx(1 / 3, abs=1e-3)
     assert "not a sample" in load_dataset("cod-rna-test-head").info["notes"][0]
 
 
 @pytest.mark.parametrize("name", ["magic", "breast-cancer", "liver-disorders"])
-def test_embedded_and_original_files_give_the_same_rows(at_hand, name, monkeypatch):
+def test_embedded_and_original_files_give_the_same_rows(real_files, name, monkeypatch):
     original = load_dataset(name, paper="fpc", scaling="none", seed=1)
-    assert {path.parent for path in find(get_entry(name)).paths.values()} == {at_hand}
+    assert {path.parent for path in find(get_entry(name)).paths.values()} == {real_files}
     monkeypatch.delenv("KERNLAB_DATA")
     embedded = load_dataset(name, paper="fpc", scaling="none", seed=1)
     assert embedded.info["checksum"] != original.info["checksum"]
@@ -133,7 +142,7 @@ def test_embedded_and_original_files_give_the_same_rows(at_hand, name, monkeypat
         np.testing.assert_array_equal(getattr(embedded, part), getattr(original, part))
 
 
-def test_variants(at_hand):
+def test_variants(real_files):
     many, two = load_dataset("mnist"), load_dataset("mnist-round")
     np.testing.assert_array_equal(two.y_train == 1, np.isin(many.y_train, [3, 6, 8, 9, 0]))
     np.testing.assert_array_equal(two.X_test, many.X_test)
@@ -144,7 +153,7 @@ def test_variants(at_hand):
     assert len(load_dataset("covtype").info["classes"]) == 7
 
 
-def test_parts_of_the_massive_sets(at_hand):
+def test_parts_of_the_massive_sets(real_files):
     susy = load_dataset("susy-30000", paper="fpc", scaling="none")
     assert susy.X_train.shape == (24000, 8)
     assert susy.info["rows"] == {"train": 24000, "valid": 3000, "test": 3000}
@@ -153,11 +162,11 @@ def test_parts_of_the_massive_sets(at_hand):
     assert any("subset" in note for note in susy.info["notes"])
 
 
-def test_a_read_only_folder_is_enough(at_hand, tmp_path, monkeypatch):
+def test_a_read_only_folder_is_enough(real_files, tmp_path, monkeypatch):
     folder = tmp_path / "Nur lesen ä"
     folder.mkdir()
     for name in ("heart_scale.xz", "svmguide1.xz", "svmguide1.t.xz"):
-        shutil.copy(at_hand / name, folder / name)
+        shutil.copy(real_files / name, folder / name)
     folder.chmod(0o555)
     monkeypatch.setenv("KERNLAB_DATA", str(folder))
     monkeypatch.setenv("KERNLAB_CACHE", str(folder / "cache"))

@@ -12,7 +12,7 @@ import pytest
 
 from kernlab import paths
 from kernlab.datasets import DataError, dataset_names, list_datasets
-from kernlab.datasets.loader import generated_sizes
+from kernlab.datasets.load import generated_sizes
 from kernlab.datasets.registry import (
     REGISTRY_FILE,
     get_entry,
@@ -195,13 +195,13 @@ def test_embedded_files_are_small_known_and_listed():
 def test_the_list_has_every_set():
     table = list_datasets()
     assert table["name"].tolist() == dataset_names()
-    assert table["at_hand"].dtype == bool
+    assert table["available"].dtype == bool
     found = table.set_index("name")
     assert found.loc["magic", "where"] == "embedded"
     assert found.loc["two-moons", "where"] == "generated"
     assert found.loc["wdbc", "where"] == "scikit-learn"
     assert found.loc["rcv1", "where"] == ""
-    assert not found.loc["rcv1", "at_hand"]
+    assert not found.loc["rcv1", "available"]
     assert found.loc["a9a", "rows"] == 48842
     assert pd.isna(found.loc["dogs-vs-cats", "rows"])
 
