@@ -99,11 +99,13 @@ def get_study(study, **parameters):
         Other values than the catalogue's: the study then has a key of its own, such as
         "lasn-f3@1a2b3c", and stays off the scorecard and the record.
     """
+    given = {name: value for name, value in parameters.items() if value is not None}
     if isinstance(study, Study):
+        if given:
+            raise ParameterError(f"{study.id} has its parameters: give it by its id to change them")
         return study
     if study not in STUDIES:
         raise unknown("study", study, STUDIES)
-    given = {name: value for name, value in parameters.items() if value is not None}
     if study in FUNCTIONS:
         return FUNCTIONS[study].study(study, **given)
     if given:

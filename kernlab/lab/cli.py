@@ -306,6 +306,16 @@ def notebooks():
 
 
 @notebooks.command()
+@click.argument("name")
+@click.argument("ids", nargs=-1, required=True)
+def new(name, ids):
+    """Write a notebook NAME that runs some studies: a beginning that keeps the rules."""
+    from kernlab.lab.report.skeleton import write_skeleton
+
+    click.echo(write_skeleton(name, ids))
+
+
+@notebooks.command()
 @click.argument("names", nargs=-1)
 def refresh(names):
     """Execute notebooks (all by default) with the quick profile and write them back, normalised."""

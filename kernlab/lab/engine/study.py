@@ -222,10 +222,10 @@ class StudyFunction:
     def ids(self):
         return tuple(self._entries)
 
-    @property
-    def parameters(self):
-        """The names of its parameters."""
-        return tuple(self._kinds)
+    def choices(self, id):
+        """The kind and the default of each parameter that a reader of this id may turn."""
+        own = self._entries[id][2]
+        return {n: (k, self._defaults[n]) for n, k in self._kinds.items() if n not in own}
 
     def enter(self, id, title, paper, own):
         """One more id, with the arguments that are its own."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kernlab.lab import cli
 from kernlab.lab.engine import record
-from kernlab.lab.report import notebook_files
+from kernlab.lab.report import notebook_files, skeleton
 from kernlab.runtime import MemoryLimitError
 
 
@@ -169,6 +169,26 @@ def test_notebooks_check(kernlab, house):
     result = kernlab("notebooks", "check")
     assert result.exit_code == 1
     assert all(line.startswith("00_bad") for line in result.stdout.splitlines())
+
+
+def test_a_new_notebook_keeps_the_rules_and_takes_the_parameters_of_its_studies(
+    kernlab, out, tmp_path, monkeypatch
+):
+    for module in (notebook_files, skeleton):
+        monkeypatch.setattr(module, "notebooks_dir", lambda: tmp_path)
+    made = kernlab("notebooks", "new", "90_mine", "lasn-t2", "lasn-thm3")
+    assert made.exit_code == 0, made.output
+    assert kernlab("notebooks", "check").output == "The notebooks keep the rules.\n"
+    text = (tmp_path / "90_mine.ipynb").read_text()
+    for line in (
+        "N_LANDMARKS: int = 100  # ",
+        "DATASETS: list | None = None  # ",
+        "C: float = 10.0",
+    ):
+        assert line in text
+    again = kernlab("notebooks", "new", "90_mine", "lasn-t2")
+    assert "another name" in again.stderr
+    assert "Did you mean lasn-t2" in kernlab("notebooks", "new", "91", "lasn-t22").stderr
 
 
 def test_lab_opens_a_copy_for_this_machine_alone(kernlab, house, out, monkeypatch):

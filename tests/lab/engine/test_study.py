@@ -1,16 +1,28 @@
 """Studies with parameters: what they may be, what they change, and on a file of one's own."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, make_moons
 
 from kernlab.lab import published, study
-from kernlab.lab.catalogue import FUNCTIONS, STUDIES, point_seed, run_study
+from kernlab.lab.catalogue import (
+    FUNCTIONS,
+    STUDIES,
+    collect,
+    derive_seed,
+    point_seed,
+    run_study,
+)
 from kernlab.lab.engine import (
     Cell,
     ParameterError,
+    Point,
     Study,
     Tolerance,
+    UnknownStudy,
     catalogued,
     means,
     one_of,
@@ -28,9 +40,9 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("given", WAYS)
-def test_parameters_come_from_python_notebooks_and_the_command_line_alike(given):
-    made = study("lasn-f4", datasets=["magic"], **given)
+@pytest.mark.parametrize("way", WAYS)
+def test_parameters_come_from_python_notebooks_and_the_command_line_alike(way):
+    made = study("lasn-f4", datasets=["magic"], **way)
     assert made.id == study("lasn-f4", datasets="magic", **WAYS[0]).id != "lasn-f4"
     drawn = [p for p in made.grid("quick") if p.variant == "drawn per k"]
     assert [(p.dataset, p["n_landmarks"], p["C"]) for p in drawn] == [
@@ -67,7 +79,7 @@ def test_defaults_are_the_catalogue_and_none_is_the_profiles_choice(id):
     assert known.id == id
     assert known.title
     assert known.question.endswith("?")
-    nothing = dict.fromkeys(FUNCTIONS[id].parameters)
+    nothing = dict.fromkeys(FUNCTIONS[id].choices(id))
     again = study(id, **nothing)
     assert again.id == id
     assert again.grid("quick") == known.grid("quick")
@@ -169,8 +181,6 @@ def test_key_figures_are_means_by_what_varies():
 
 
 def _rows(of):
-    import pandas as pd
-
     columns = ["dataset", "method", "variant", "solve_seconds", "fit_seconds", "test_accuracy"]
     rows = [
         ("a9a", "LA-SN", "", 1.0, 1.0, 0.84),
@@ -179,3 +189,61 @@ def _rows(of):
         ("toy", "LA-SN", "", 1.0, 1.0, 0.5),
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def test_point_is_its_fields_in_plain_types():
+    point = Point.make("a9a", "LASN", n_landmarks=np.int64(50), C=np.float32(0.5), free=np.True_)
+    assert point == Point.make("a9a", "LASN", free=True, C=0.5, n_landmarks=50)
+    assert [type(value) for _, value in point.params] == [float, bool, int]
+    assert (point["C"], point.get("gamma", 1)) == (0.5, 1)
+    assert str(point) == "LASN on a9a C=0.5 free=True n_landmarks=50"
+    with pytest.raises(KeyError, match=r"no parameter 'gamma' \(it has: C, free, n_landmarks"):
+        point["gamma"]
+    with pytest.raises(TypeError, match="C is a list"):
+        Point.make("a9a", "LASN", C=[1, 2])
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 10), st.floats(-2, 2))
+def test_tolerance_accepts_exactly_its_width(published, width, share):
+    measured = published + share * width
+    difference = abs(measured - published)
+    if abs(difference - width) > 1e-8 * (1 + abs(published)):  # at the edge rounding decides
+        assert Tolerance(absolute=width).accepts(published, measured) == (difference <= width)
+    assert Tolerance(relative=0.5).accepts(100, 150)
+    assert not Tolerance(relative=0.5).accepts(100, 151)
+    assert Tolerance(absolute=0.1).accepts(93.7, 93.8)
+
+
+def test_tolerance_knows_the_better_side():
+    sides = [Tolerance(better=b).improves(90, x) for b in ("higher", "lower") for x in (89, 91)]
+    assert sides == [False, True, True, False]
+    assert not Tolerance().improves(90, 91)
+    for wrong in ({"better": "best"}, {"absolute": -1}):
+        with pytest.raises(ValueError, match=r"better='best'|negative"):
+            Tolerance(**wrong)
+
+
+def test_seeds_are_the_same_in_every_process_and_for_ever():
+    assert derive_seed("lasn-t3", 0, "a9a", "LASN", 0) == 3758704046
+    assert derive_seed("ab", "c") != derive_seed("a", "bc")
+    one, two = STUDIES["lasn-t3"], STUDIES["lasn-t4"]
+    point = Point.make("a9a", "LASN")
+    others = [Point.make("a8a", "LASN"), Point.make("a9a", "LASN", repeat=1)]
+    seeds = {point_seed(one, each) for each in (point, *others)} | {point_seed(two, point)}
+    assert len(seeds) == 4
+    assert point_seed(one, Point.make("a9a", "FPC", C=2)) == point_seed(one, point)
+
+
+def test_names_are_known_once_and_the_nearest_is_suggested():
+    assert study("lasn-t3").id == "lasn-t3"
+    assert study(STUDIES["lasn-t3"]) is STUDIES["lasn-t3"]
+    with pytest.raises(UnknownStudy, match=r"called 'lasn-t33'\. Did you mean lasn-t3"):
+        study("lasn-t33")
+    with pytest.raises(ParameterError, match="bench-fpc has no parameter"):
+        study("bench-fpc", nonsense=1)
+    with pytest.raises(ParameterError, match="give it by its id"):
+        study(STUDIES["lasn-t3"], C=1)
+    with pytest.raises(ValueError, match="two studies are called 'lasn"):
+        collect([lasn, lasn])
+    with pytest.raises(ValueError, match="lower-case words"):
+        Study("Tiny study")
