@@ -349,3 +349,14 @@ def test_too_few_steps_warn_once_with_the_figure_reached():
 def test_bad_arguments_say_what_is_wrong(arguments, message):
     with pytest.raises((ValueError, TypeError, MemoryError), match=message):
         solve_dual_admm(**{"approximation": EXACT, "y": Y, "C": 1.0} | arguments)
+
+
+def test_acceleration_does_not_run_away_where_all_variables_stand_at_an_edge():
+    """Nearly all at the edge of a small box, the residual says nothing of how far a step led."""
+    data = load_dataset("magic", scaling="standard")
+    X = data.X_train[1200:1600]
+    y = np.where(data.y_train[1200:1600] == data.info["positive"], 1.0, -1.0)
+    exact = ExactKernel(gamma=1.0 / 0.18).fit(X)
+    result = solve_dual_admm(exact, y, C=0.03, tol=1e-3, max_iter=200)
+    assert result.converged
+    assert result.relative_gap <= 1e-3

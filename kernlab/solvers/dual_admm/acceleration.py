@@ -2,12 +2,14 @@
 
 The next v is the combination of the last few plain steps whose residuals f(v) - v nearly cancel,
 in the least-squares sense. Where such a step has let the residual grow, it is undone: the plain
-step is taken instead, and the memory is emptied.
+step is taken instead, and the memory is emptied. So it is where the step would lead far away: with
+all variables at an edge of the box the residual no longer tells how far that was.
 """
 
 import numpy as np
 
 REJECTED_GROWTH = 2.0  # a residual that grows by more undoes an accelerated step
+LONGEST = 100.0  # times the plain step
 RIDGE = 1e-10
 
 
@@ -41,5 +43,9 @@ class Anderson:
         gram = changes @ changes.T
         gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) + np.finfo(float).tiny
         weights = np.linalg.solve(gram, changes @ residual)
+        ahead = weights @ changes + weights @ np.stack(self._moves)
+        if np.linalg.norm(ahead) > LONGEST * length:
+            self.forget()
+            return plain
         self._plain = (plain, length)
-        return plain - weights @ changes - weights @ np.stack(self._moves)
+        return plain - ahead
