@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from kernlab.approximations import ExactKernel, HSSKernel
+from kernlab.datasets import load_dataset
 from kernlab.solvers import paper_beta, solve_dual_admm
 from kernlab.solvers.dual_admm.iteration import SAFETY
 
