@@ -1,8 +1,7 @@
 """Estimators with scikit-learn's interface; `ESTIMATORS` lists them all by name."""
 
 from kernlab.estimators.fpc import FPC
-from kernlab.estimators.machine import KernelMachine
-from kernlab.estimators.papers import HSSSVC, LASN, LLSVM, LASNRegressor
+from kernlab.estimators.papers import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor
 from kernlab.estimators.sparse import SparseCholeskySVC
 from kernlab.estimators.sweep import sweep
 

@@ -9,8 +9,15 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils.validation import check_random_state
 
-from kernlab.estimators.fitting import fit_together, some_rows
-from kernlab.estimators.machine import EVERYWHERE, SOLVER, KernelMachine, same
+from kernlab.estimators.machine import (
+    SOLVER,
+    WHERE_USED,
+    Classifier,
+    fit_together,
+    keep,
+    same,
+    some_rows,
+)
 from kernlab.rows import validate_rows
 
 
@@ -87,7 +94,7 @@ def _splits(labels, validation, random_state):
     return [(np.sort(train), np.sort(held_out))]
 
 
-class FPC(KernelMachine):
+class FPC(Classifier):
     """Classification by polynomials without a margin: polynomial features, and ADMM on the hinge.
 
         minimise over u   1/m sum_i max(0, 1 - y_i f(x_i)),   f(x) = sum_j u_j (1 + x . eta_j)^s
@@ -150,7 +157,7 @@ class FPC(KernelMachine):
 
     approximation, loss, intercept, C = "polynomial", "hinge", "none", None
     solver = property(lambda machine: "hinge-interior" if machine.to_optimum else "hinge-admm")
-    to_approximation = EVERYWHERE | same("degree", "n_centres", "centres", "basis", "scaling")
+    to_approximation = WHERE_USED | same("degree", "n_centres", "centres", "basis", "scaling")
     to_solver = SOLVER | same("alpha", "beta") | {"keep_dual": lambda machine: False}
     chosen_by: ClassVar[dict] = {"degree": _with_best_degree}
     keeps_weightless = False
@@ -176,18 +183,4 @@ class FPC(KernelMachine):
         random_state=None,
         max_memory=None,
     ):
-        self.degree = degree
-        self.n_centres = n_centres
-        self.centres = centres
-        self.basis = basis
-        self.scaling = scaling
-        self.alpha = alpha
-        self.beta = beta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.to_optimum = to_optimum
-        self.validation = validation
-        self.max_degree = max_degree
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
+        keep(locals())

@@ -1,10 +1,15 @@
-"""Machines: an approximation of the kernel matrix and a solver, behind scikit-learn's interface.
+"""What all machines do: validate, approximate, solve, store. The numbers are made elsewhere.
 
-A machine validates, approximates, solves and stores; the numbers are made elsewhere. What is its
-own is declared: which values its parameters may have, and in two tables which of them go to which
-part, under which name.
+What is a machine's own is declared: which values its parameters may have, and in two tables which
+of them go to which part, under which name. Machines that differ in what the solver is told only are
+fitted together: the approximation once, the solver once for all their C. So are machines on the
+first k of the same landmarks. One machine is the smallest such family, and a sweep is many of them.
 """
 
+import time
+from collections.abc import Hashable
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,18 +19,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from kernlab.approximations import NEEDS, get_approximation
+from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
 from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
-from kernlab.estimators.fitting import Plan, fit_together, key_of, scores_of
 from kernlab.parameters import check_parameters, one_of, positive, whole, width
-from kernlab.rows import validate_rows
-from kernlab.solvers import get_solver
+from kernlab.rows import ArrayRows, distinct_rows, validate_rows
+from kernlab.runtime import memory_limit
+from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
 
-DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
-REFUSED_WHERE_UNUSED = ("kernel", "gamma", "degree", "coef0")
-
-
-# ---------------------------------------------------------------- what parameters may be, and go
 CHECKS = {  # where machines say more, or less, than the table of all parameters
     "C": positive,
     "gamma": (positive, (*GAMMA_RULES, "quantile")),
@@ -34,6 +34,14 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
     "leaf_size": (whole, (None,)),
     "prediction": one_of("exact", "structure"),
 }
+DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
+NESTED = "n_landmarks"  # of maps whose first features are those of fewer landmarks
+
+
+# ------------------------------------------------------------------------------------- tables
+def same(*names):
+    """Parameters that go to a part under their own names."""
+    return {name: name for name in names}
 
 
 def gamma_of(name):
@@ -46,26 +54,45 @@ def gamma_of(name):
     return gamma
 
 
-def same(*names):
-    """Parameters that go to a part under their own names."""
-    return {name: name for name in names}
-
-
 KERNEL = same("kernel", "gamma", "degree", "coef0")
-EVERYWHERE = same("random_state", "max_memory")
+WHERE_USED = same("random_state", "max_memory")
 SOLVER = same("loss", "intercept", "tol", "max_iter", "random_state")
 
 
-# ------------------------------------------------------------------------------- what a pair does
+def keep(arguments):
+    """Store the arguments of a constructor, its `locals()`, under their names."""
+    vars(arguments.pop("self")).update(arguments)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a machine asks of its parts: the arguments of each, C apart."""
+
+    kind: type
+    approximation: dict
+    solver: SolverSpec
+    arguments: dict
+
+
+def key_of(arguments, without=()):
+    """Equal for equal arguments; what cannot be compared quickly is equal to itself."""
+    return tuple(
+        (name, value if isinstance(value, Hashable) else id(value))
+        for name, value in sorted(arguments.items())
+        if name not in without
+    )
+
+
+# ------------------------------------------------------------------------------------ machines
 class Pair:
-    """What all machines do, whatever their parts; see `KernelMachine`.
+    """A machine of an approximation and a solver; see `KernelMachine`.
 
     A subclass names `approximation` and `solver` of the registries (or has them as parameters),
     declares what goes where, and says with `task` and `answer` what it learns.
     """
 
-    to_approximation: ClassVar[dict] = {}  # their names: ours, or a function of the machine
-    to_solver: ClassVar[dict] = {}
+    to_approximation = KERNEL | WHERE_USED  # their names: ours, or a function of the machine
+    to_solver = SOLVER
     paths: ClassVar[dict] = {}  # solvers by names that only this machine has, and by loss
     chosen_by: ClassVar[dict] = {}  # who fits with the best value of a parameter that is "cv"
     approximation_params = solver_params = class_weight = C = None
@@ -78,19 +105,17 @@ class Pair:
         """Parameters by name; if `deep`, entries of dictionaries as `solver_params__method`."""
         found = super().get_params(deep=deep)
         for name in DICTIONARIES if deep else ():
-            entries = found.get(name)
-            if isinstance(entries, dict):
-                found |= {f"{name}__{entry}": value for entry, value in entries.items()}
+            if isinstance(found.get(name), dict):
+                found |= {f"{name}__{entry}": value for entry, value in found[name].items()}
         return found
 
     def set_params(self, **params):
         """Set parameters, those in dictionaries as `approximation_params__n_landmarks=100`."""
-        own = {}
+        own, known = {}, self.get_params(deep=False)
         for name, value in params.items():
             dictionary, _, entry = name.partition("__")
-            if entry and dictionary in DICTIONARIES and dictionary in self.get_params(deep=False):
-                held = own.get(dictionary, getattr(self, dictionary))
-                own[dictionary] = dict(held or {}) | {entry: value}
+            if entry and dictionary in DICTIONARIES and dictionary in known:
+                own[dictionary] = (own.get(dictionary) or known[dictionary] or {}) | {entry: value}
             else:
                 own[name] = value
         return super().set_params(**own)
@@ -102,25 +127,21 @@ class Pair:
     def plan(self):
         """What the parameters ask of the parts, after checking them; nothing is computed."""
         check_parameters(self.get_params(deep=False), **CHECKS)
-        kind, solver = get_approximation(self.approximation), get_solver(self._solver_name())
+        name = self._solver_name()
+        kind = APPROXIMATIONS.get(self.approximation) or get_approximation(self.approximation)
+        solver = SOLVERS.get(name) or get_solver(name)
         if not kind.offers(solver.needs):
             raise ValueError(
-                f"solver {solver.name!r} needs {solver.needs} and approximation "
+                f"solver {name!r} needs {solver.needs} and approximation "
                 f"{self.approximation!r} offers {' and '.join(filter(kind.offers, NEEDS))} only"
             )
         if is_classifier(self):
             solver.check(self.loss, self.intercept)
-        return Plan(
-            kind,
-            self._arguments(
-                f"approximation {self.approximation!r}", kind().get_params(deep=False),
-                self.to_approximation, self.approximation_params,
-            ),
-            solver,
-            self._arguments(
-                f"solver {solver.name!r}", solver.parameters, self.to_solver, self.solver_params
-            ),
-        )  # fmt: skip
+        part, taken = f"approximation {self.approximation!r}", kind().get_params(deep=False)
+        ours = self._arguments(part, taken, self.to_approximation, self.approximation_params)
+        part, taken = f"solver {name!r}", solver.parameters
+        theirs = self._arguments(part, taken, self.to_solver, self.solver_params)
+        return Plan(kind, ours, solver, theirs)
 
     def _solver_name(self):
         if not self.paths:
@@ -130,10 +151,8 @@ class Pair:
             raise ValueError(f"solver={self.solver!r} is not one of {names}")
         by_loss = self.paths[self.solver]
         if self.loss not in by_loss:
-            raise ValueError(
-                f"solver={self.solver!r} offers loss={' or '.join(map(repr, by_loss))}, "
-                f"not {self.loss!r}"
-            )
+            offered = " or ".join(map(repr, by_loss))
+            raise ValueError(f"solver={self.solver!r} offers loss={offered}, not {self.loss!r}")
         return by_loss[self.loss]
 
     def _arguments(self, part, taken, table, further):
@@ -143,13 +162,20 @@ class Pair:
             value = ours(self) if callable(ours) else getattr(self, ours)
             if theirs in taken:
                 arguments[theirs] = value
-            elif theirs in REFUSED_WHERE_UNUSED and value != getattr(type(self)(), ours):
-                raise ValueError(f"{part} takes no {theirs}: leave out {theirs}={value!r}")
+            elif theirs not in WHERE_USED and value != getattr(type(self)(), ours):
+                raise ValueError(f"{part} takes no {theirs}: leave out {ours}={value!r}")
         if unknown := set(further or {}) - set(taken):
             raise ValueError(
                 f"{part} takes no {', '.join(sorted(unknown))}; it takes {', '.join(sorted(taken))}"
             )
         return arguments | dict(further or {})
+
+    def sharing_key(self, nested=False):
+        """Equal for machines that can be fitted together."""
+        if self.chooser():
+            return id(self)
+        plan, seen = self.plan(), {"class_weight": self.class_weight, "merge": self.merge}
+        return plan.kind, key_of(plan.approximation, (NESTED,) if nested else ()), key_of(seen)
 
     # --------------------------------------------------------------------------- fitting
     def fit(self, X, y=None, sample_weight=None):
@@ -173,18 +199,9 @@ class Pair:
 
     def chooser(self):
         """What fits a machine like this with the best value of the parameter that is "cv"."""
-        for name, choose in self.chosen_by.items():
-            value = getattr(self, name)
-            if isinstance(value, str) and value == "cv":
-                return choose
-        return None
-
-    def sharing_key(self, nested=False):
-        """Equal for machines that can be fitted together."""
-        if self.chooser():
-            return id(self)
-        rows = key_of({"class_weight": self.class_weight, "merge": self.merge})
-        return *self.plan().approximation_key(nested), *rows
+        values = {name: getattr(self, name) for name in self.chosen_by}
+        asked = [name for name, value in values.items() if isinstance(value, str) and value == "cv"]
+        return self.chosen_by[asked[0]] if asked else None
 
     def become(self, attributes):
         """Take over what was fitted, and forget what an earlier fit has left."""
@@ -207,40 +224,19 @@ class Pair:
         return weights
 
     # ------------------------------------------------------------------------- new points
+    def rows_of(self, X, y=None, supervised=False):
+        """New rows, checked against those of the fit; with labels if `supervised`."""
+        check_is_fitted(self)
+        numeric = not is_classifier(self)
+        return validate_rows(self, X, y, reset=False, supervised=supervised, numeric_labels=numeric)
+
     def predict(self, X):
-        """The class, or the value, of each row of X, which may be all that `fit` takes.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, DataFrame, memory map, path of a file, or Rows
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
+        """The class, or the value, of each row of X, which may be all that `fit` takes."""
         return self.answer(scores_of([self], self.rows_of(X))[0])
 
-    def rows_of(self, X):
-        """New rows, checked against those of the fit."""
-        check_is_fitted(self)
-        return validate_rows(self, X, reset=False)
-
     def score(self, X, y=None, sample_weight=None):
-        """The accuracy on rows of X with labels y (of a regressor: R^2).
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        rows = validate_rows(
-            self, X, y, reset=False, supervised=True, numeric_labels=not is_classifier(self)
-        )
+        """The accuracy on rows X with labels y (None: the file's); of a regressor, R^2."""
+        rows = self.rows_of(X, y, supervised=True)
         return self.quality(scores_of([self], rows)[0], rows.labels, sample_weight)
 
     def quality(self, scores, labels, sample_weight=None):
@@ -254,109 +250,8 @@ class Pair:
         return tags
 
 
-class KernelMachine(Pair, ClassifierMixin, BaseEstimator):
-    """A kernel support vector machine through an approximation and a solver of your choice.
-
-        minimise   1/2 |w|^2 + C sum_i loss(y_i (w . phi(x_i) + b))
-
-    Every method of kernlab is such a pair; `kernlab.approximations.APPROXIMATIONS` and
-    `kernlab.solvers.SOLVERS` list what there is. A pair that cannot work together says what is
-    missing, and a parameter that a part does not take is refused. More than two classes are solved
-    one against the rest, with all that can be shared (landmarks, features, factors) computed once.
-
-    Parameters
-    ----------
-    approximation : str, default "nystrom"
-        "exact", "nystrom", "reduced", "compact", "hss", "polynomial", ...
-    solver : str, default "newton"
-        "newton", "newton-cg", "dcd", "sbm", "liblinear-dcd", "liblinear-tron", "dual-admm",
-        "hinge-admm".
-    kernel : str or callable, default "rbf"
-        "rbf", "laplacian", "polynomial", "sigmoid", "linear", "compact", or a function.
-    gamma : float or str, default "scale"
-        Of exp(-gamma d^2), or "scale", "variance" (1 / total variance), "median", "auto".
-    degree, coef0 : of polynomial and sigmoid kernels, default 3 and 1.0
-    C : float, default 1.0
-        Multiplies the sum of losses.
-    loss : {"squared_hinge", "hinge"}, default "squared_hinge"
-    intercept : {"free", "penalised", "none"}, default "free"
-        "penalised" as LIBLINEAR's.
-    tol, max_iter : float and int, default None
-        The solver's; None for its own default.
-    class_weight : dict or "balanced", default None
-    random_state : int or generator, default None
-    max_memory : int or str, default None
-        Bytes, or "4GB"; None for half of what is free.
-    approximation_params, solver_params : dict, default None
-        Further parameters of the parts. `set_params`, `GridSearchCV` and `sweep` reach an entry as
-        approximation_params__n_landmarks.
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    approximation_ : Approximation
-    coef_ : array of shape (n_problems, rank), with solvers of features
-    dual_coef_ : array of shape (n_problems, n_support), with others
-        Dual variables times labels of the rows `support_`.
-    intercept_ : array of shape (n_problems,)
-    n_iter_ : int
-    results_ : list of SolverResult
-        One for each binary problem; `result_` is the one, or the summary: the worst gap, the most
-        iterations, whether all converged.
-    timings_ : dict
-        Seconds of "approximate" and its parts, "solve", and in "total".
-    nbytes_ : int
-
-    Examples
-    --------
-    >>> from kernlab import KernelMachine
-    >>> from sklearn.datasets import make_moons
-    >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> machine = KernelMachine("exact", "dcd", gamma=1.0, loss="hinge", intercept="penalised")
-    >>> machine.fit(X, y).score(X, y)
-    0.995
-    """
-
-    to_approximation = KERNEL | EVERYWHERE
-    to_solver = SOLVER
-
-    def __init__(
-        self,
-        approximation="nystrom",
-        solver="newton",
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        C=1.0,
-        loss="squared_hinge",
-        intercept="free",
-        tol=None,
-        max_iter=None,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        approximation_params=None,
-        solver_params=None,
-    ):
-        self.approximation = approximation
-        self.solver = solver
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.loss = loss
-        self.intercept = intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
-        self.approximation_params = approximation_params
-        self.solver_params = solver_params
+class Classifier(Pair, ClassifierMixin, BaseEstimator):
+    """A pair that tells classes apart, more than two one against the rest."""
 
     def task(self, labels):
         """The classes, and a column of -1 and 1 for each binary problem."""
@@ -367,23 +262,14 @@ class KernelMachine(Pair, ClassifierMixin, BaseEstimator):
                 "a classifier needs rows of at least 2 classes; those that count hold 1 class "
                 f"only: {classes[0]!r}"
             )
-        positive = classes[1:] if len(classes) == 2 else classes
-        columns = np.empty((len(labels), len(positive)), dtype=np.int8, order="F")
-        for column, one in enumerate(positive):
+        positives = classes[1:] if len(classes) == 2 else classes
+        columns = np.empty((len(labels), len(positives)), dtype=np.int8, order="F")
+        for column, one in enumerate(positives):
             columns[:, column] = np.where(labels == one, 1, -1)
         return {"classes_": classes}, columns
 
     def decision_function(self, X):
-        """Scores: one column per class, or for two classes one score, positive for the second.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, DataFrame, memory map, path of a file, or Rows
-
-        Returns
-        -------
-        array of shape (n_rows,) or (n_rows, n_classes)
-        """
+        """Scores: one column per class, or for two classes one score, positive for the second."""
         scores = scores_of([self], self.rows_of(X))[0]
         return scores.ravel() if len(self.classes_) == 2 else scores
 
@@ -392,3 +278,178 @@ class KernelMachine(Pair, ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 2:
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(scores, axis=1)]
+
+
+# ---------------------------------------------------------------------------- fitting, together
+def fit_together(machines, X, y=None, sample_weight=None, *, shared=None, nested=False, on=None):
+    """Fit machines of one class that can have their approximation in common.
+
+    Parameters
+    ----------
+    machines : list of Pair
+        Their `sharing_key(nested)` are equal.
+    X, y, sample_weight
+        As in `Pair.fit`.
+    shared : dict, default None
+        What approximations of the same rows, with other parameters, leave each other.
+    nested : bool, default False
+        Whether they are on the first k landmarks, each on its own number, of one order of them.
+    on : Approximation, default None
+        Fitted on the same rows; it takes the place of the machines' own.
+    """
+    began = time.perf_counter()
+    plans = [machine.plan() for machine in machines]
+    rows, weights, learnt, columns = _seen(machines[0], X, y, sample_weight)
+    approximation = on or _fitted(plans, rows, weights, learnt, shared, nested)
+    needs = dict.fromkeys(plan.solver.needs for plan in plans)
+    data = {need: approximation.data_for(need, rows) for need in needs}
+    spent = {"approximate": time.perf_counter() - began}
+    parts = sum(approximation.timings_.values())
+    solved, starts = [], {}
+    for size, key, members in _tasks(plans, nested):
+        plan, part, found = plans[members[0]], approximation, data[plans[members[0]].solver.needs]
+        if nested:
+            part = approximation.leading(min(size, approximation.rank_))
+            found = found.leading(part.rank_)
+        costs = [machines[i].C for i in members]
+        families = _solved(
+            plan, costs, machines[0].max_memory, part, found, columns, weights, starts.get(key)
+        )
+        smallest = int(np.argmin(costs)) if nested else 0
+        starts[key] = [family[smallest] for family in families]
+        for place, i in enumerate(members):
+            solved.append((machines[i], plan, part, [family[place] for family in families]))
+    # Factors are made when the solver asks for them.
+    spent["approximate"] += sum(approximation.timings_.values()) - parts
+    spent |= {f"approximate: {name}": s for name, s in approximation.timings_.items()}
+    solving = time.perf_counter() - began - spent["approximate"]
+    seconds = [max(1e-9, sum(r.seconds for r in results)) for *_, results in solved]
+    for (machine, plan, part, results), share in zip(solved, seconds, strict=True):
+        own = solving * share / sum(seconds)
+        timings = spent | {"solve": own, "total": spent["approximate"] + own}
+        machine.become(learnt | _stored(plan, part, results) | {"timings_": timings})
+        spent = dict.fromkeys(spent, 0.0)  # the first bears what is shared
+
+
+def _seen(machine, X, y, sample_weight):
+    """The rows that count and their weights, what is learnt of them, and the columns to fit."""
+    door = copy(machine)  # a refusal leaves the machine that there was
+    rows = validate_rows(door, X, y, supervised=True, numeric_labels=not is_classifier(machine))
+    names = ("n_features_in_", "feature_names_in_")
+    learnt = {name: vars(door)[name] for name in names if name in vars(door)}
+    weights = machine.row_weights(rows.labels, sample_weight)
+    if weights is not None and not (machine.keeps_weightless or weights.all()):
+        rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
+    if machine.merge:
+        codes = np.unique(rows.labels, return_inverse=True)[1]
+        others = (codes,) if weights is None else (codes, weights)
+        learnt["distinct_"] = distinct = distinct_rows(rows.whole(machine.max_memory), *others)
+        if distinct is not None:
+            weights = distinct.counts * (1.0 if weights is None else weights[distinct.first])
+            rows = some_rows(rows, distinct.first)
+    task, columns = machine.task(rows.labels)
+    return rows, weights, learnt | task, columns
+
+
+def some_rows(rows, positions):
+    """Some of the rows: copied if all are in memory, else read when they are needed."""
+    chosen = rows.select(positions)
+    return ArrayRows(chosen.whole(), chosen.labels) if rows.in_memory else chosen
+
+
+def _fitted(plans, rows, weights, learnt, shared, nested):
+    """The approximation that the plans have in common, fitted."""
+    arguments = dict(plans[0].approximation)
+    if nested:
+        arguments[NESTED] = max(plan.approximation[NESTED] for plan in plans)
+    approximation = plans[0].kind(**arguments)
+    if shared is not None:
+        approximation.share(shared)
+    if learnt.get("distinct_") is not None:
+        approximation.count_rows(learnt["distinct_"].counts)
+    return approximation.fit(rows, sample_weight=weights)
+
+
+def _tasks(plans, nested):
+    """(number of landmarks, what the solver is told, the places of the plans), smallest first."""
+    tasks = {}
+    for place, plan in enumerate(plans):
+        size = plan.approximation[NESTED] if nested else 0
+        key = plan.solver.name, key_of(plan.arguments)
+        tasks.setdefault((size, key), []).append(place)
+    ordered = sorted(tasks, key=lambda task: task[0])
+    return [(size, key, tasks[size, key]) for size, key in ordered]
+
+
+def _solved(plan, costs, limit, approximation, data, columns, weights, start):
+    """For each column a list of results, one for each C."""
+    families = plan.solver.solve(
+        data,
+        columns,
+        C=None if None in costs else costs,
+        sample_weight=weights,
+        start=start,
+        max_memory=None if limit is None else max(1, memory_limit(limit) - approximation.nbytes),
+        **plan.arguments,
+    )
+    if None in costs:
+        families = [[result] * len(costs) for result in families]
+    if plan.solver.needs == "operator" and not approximation.is_kernel_map:
+        # It may have eigenvalues below zero that the solver has not come across: no bound.
+        families = [[replace(r, dual_objective=None) for r in family] for family in families]
+    return families
+
+
+def _stored(plan, approximation, results):
+    """Fitted attributes from the results, one for each column."""
+    coefficients, summary = np.array([r.coefficients for r in results]), summarise(results)
+    fitted = {
+        "approximation_": approximation,
+        "results_": results,
+        "result_": summary,
+        "intercept_": np.array([r.intercept for r in results]),
+        "n_iter_": summary.n_iter,
+        "nbytes_": approximation.nbytes + coefficients.nbytes,
+    }
+    if plan.solver.needs == "features":
+        dual = approximation.dual_from_weights(coefficients.T)
+        if dual is None:
+            return fitted | {"coef_": coefficients}
+        coefficients = dual.T
+    support = np.flatnonzero(coefficients.any(axis=0))
+    return fitted | {"support_": support, "dual_coef_": coefficients[:, support]}
+
+
+# ------------------------------------------------------------------------------ deciding, together
+def scores_of(machines, rows):
+    """Scores of rows by machines that were fitted together, from one pass over the rows.
+
+    Returns
+    -------
+    list of arrays of shape (n_rows, n_problems), one for each machine
+    """
+    found = {}
+    for decide, has_features in ((_by_features, True), (_by_rows, False)):
+        members = [m for m in machines if ("coef_" in vars(m)) == has_features]
+        if members:
+            ends = np.cumsum([len(m.intercept_) for m in members])[:-1]
+            parts = np.split(decide(members, rows), ends, axis=1)
+            found |= {id(m): s + m.intercept_ for m, s in zip(members, parts, strict=True)}
+    return [found[id(machine)] for machine in machines]
+
+
+def _by_features(machines, rows):
+    """Of nested features, those of the largest approximation begin with those of the others."""
+    largest = max((m.approximation_ for m in machines), key=lambda a: a.rank_)
+    padded = [np.pad(m.coef_, ((0, 0), (0, largest.rank_ - m.coef_.shape[1]))) for m in machines]
+    return largest.decision(rows, np.vstack(padded).T)
+
+
+def _by_rows(machines, rows):
+    support, first = np.unique(np.concatenate([m.support_ for m in machines])), machines[0]
+    dual = np.zeros((sum(len(m.dual_coef_) for m in machines), len(support)))
+    end = 0
+    for one in machines:
+        start, end = end, end + len(one.dual_coef_)
+        dual[start:end, np.searchsorted(support, one.support_)] = one.dual_coef_
+    return getattr(first.approximation_, first.decides_by)(rows, dual.T, support)

@@ -1,4 +1,4 @@
-"""The papers' machines: pairs of the registries with their papers' defaults, and nothing else.
+"""The machines: the general pair, and the papers' pairs of the registries with their defaults.
 
 LLSVM (Zhang, Lan, Wang and Moerchen 2012), LASN (Jiang and Li 2020) and ADMM-HSS (Cipolla and
 Gondzio 2021); the sparse machine and FPC, which may choose a parameter, have modules of their own.
@@ -10,21 +10,109 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from kernlab.estimators.fitting import fit_together
 from kernlab.estimators.machine import (
-    EVERYWHERE,
     KERNEL,
     SOLVER,
-    KernelMachine,
+    WHERE_USED,
+    Classifier,
     Pair,
+    fit_together,
     gamma_of,
+    keep,
     same,
 )
 
 LANDMARKS = same("n_landmarks", "landmarks", "factor", "dtype", "landmark_params")
 
 
-class LASN(KernelMachine):
+class KernelMachine(Classifier):
+    """A kernel support vector machine through an approximation and a solver of your choice.
+
+        minimise   1/2 |w|^2 + C sum_i loss(y_i (w . phi(x_i) + b))
+
+    Every method of kernlab is such a pair; `kernlab.approximations.APPROXIMATIONS` and
+    `kernlab.solvers.SOLVERS` list what there is. A pair that cannot work together says what is
+    missing, and a parameter that a part does not take is refused. More than two classes are solved
+    one against the rest, with all that can be shared (landmarks, features, factors) computed once.
+
+    Parameters
+    ----------
+    approximation : str, default "nystrom"
+        "exact", "nystrom", "reduced", "compact", "hss", "polynomial", ...
+    solver : str, default "newton"
+        "newton", "newton-cg", "dcd", "sbm", "liblinear-dcd", "liblinear-tron", "dual-admm",
+        "hinge-admm".
+    kernel : str or callable, default "rbf"
+        "rbf", "laplacian", "polynomial", "sigmoid", "linear", "compact", or a function.
+    gamma : float or str, default "scale"
+        Of exp(-gamma d^2), or "scale", "variance" (1 / total variance), "median", "auto".
+    degree, coef0 : of polynomial and sigmoid kernels, default 3 and 1.0
+    C : float, default 1.0
+        Multiplies the sum of losses.
+    loss : {"squared_hinge", "hinge"}, default "squared_hinge"
+    intercept : {"free", "penalised", "none"}, default "free"
+        "penalised" as LIBLINEAR's.
+    tol, max_iter : float and int, default None
+        The solver's; None for its own default.
+    class_weight : dict or "balanced", default None
+    random_state : int or generator, default None
+    max_memory : int or str, default None
+        Bytes, or "4GB"; None for half of what is free.
+    approximation_params, solver_params : dict, default None
+        Further parameters of the parts. `set_params`, `GridSearchCV` and `sweep` reach an entry as
+        approximation_params__n_landmarks.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    approximation_ : Approximation
+    coef_ : array of shape (n_problems, rank), with solvers of features
+    dual_coef_ : array of shape (n_problems, n_support), with others
+        Dual variables times labels of the rows `support_`.
+    intercept_ : array of shape (n_problems,)
+    n_iter_ : int
+    results_ : list of SolverResult
+        One for each binary problem; `result_` is the one, or the summary: the worst gap, the most
+        iterations, whether all converged.
+    timings_ : dict
+        Seconds of "approximate" and its parts, "solve", and in "total".
+    nbytes_ : int
+
+    Examples
+    --------
+    >>> from kernlab import KernelMachine
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> machine = KernelMachine("exact", "dcd", gamma=1.0, loss="hinge", intercept="penalised")
+    >>> machine.fit(X, y).score(X, y)
+    0.995
+    """
+
+    def __init__(
+        self,
+        approximation="nystrom",
+        solver="newton",
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        C=1.0,
+        loss="squared_hinge",
+        intercept="free",
+        tol=None,
+        max_iter=None,
+        class_weight=None,
+        random_state=None,
+        max_memory=None,
+        approximation_params=None,
+        solver_params=None,
+    ):
+        keep(locals())
+
+
+class LASN(Classifier):
     """Kernel classification by Nystrom features and Newton's method on the squared hinge.
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))^2
@@ -79,7 +167,7 @@ class LASN(KernelMachine):
     """
 
     approximation, solver, loss = "nystrom", "newton", "squared_hinge"
-    to_approximation = KERNEL | EVERYWHERE | LANDMARKS
+    to_approximation = KERNEL | WHERE_USED | LANDMARKS
     landmarks_ = property(attrgetter("approximation_.landmarks_"))
 
     def __init__(
@@ -103,23 +191,7 @@ class LASN(KernelMachine):
         landmark_params=None,
         solver_params=None,
     ):
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.intercept = intercept
-        self.factor = factor
-        self.dtype = dtype
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
-        self.landmark_params = landmark_params
-        self.solver_params = solver_params
+        keep(locals())
 
 
 class LASNRegressor(Pair, RegressorMixin, BaseEstimator):
@@ -156,7 +228,7 @@ random_state, max_memory, landmark_params, solver_params
     """
 
     approximation, solver, loss = "nystrom", "newton", "squared_epsilon_insensitive"
-    to_approximation = KERNEL | EVERYWHERE | LANDMARKS
+    to_approximation = KERNEL | WHERE_USED | LANDMARKS
     to_solver = SOLVER | same("epsilon")
     landmarks_ = property(attrgetter("approximation_.landmarks_"))
 
@@ -181,23 +253,7 @@ random_state, max_memory, landmark_params, solver_params
         landmark_params=None,
         solver_params=None,
     ):
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.epsilon = epsilon
-        self.intercept = intercept
-        self.factor = factor
-        self.dtype = dtype
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.max_memory = max_memory
-        self.landmark_params = landmark_params
-        self.solver_params = solver_params
+        keep(locals())
 
     def task(self, labels):
         """The targets as a column."""
@@ -208,7 +264,7 @@ random_state, max_memory, landmark_params, solver_params
         return scores[:, 0]
 
 
-class LLSVM(KernelMachine):
+class LLSVM(Classifier):
     """Kernel classification by Nystrom features and selective block minimization.
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))
@@ -262,7 +318,7 @@ classes_
     """
 
     approximation, solver = "nystrom", "sbm"
-    to_approximation = KERNEL | EVERYWHERE | LANDMARKS
+    to_approximation = KERNEL | WHERE_USED | LANDMARKS
     to_solver = SOLVER | same("runs", "block_rows", "drop")
     landmarks_ = property(attrgetter("approximation_.landmarks_"))
 
@@ -290,29 +346,10 @@ classes_
         max_memory=None,
         landmark_params=None,
     ):
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.loss = loss
-        self.intercept = intercept
-        self.factor = factor
-        self.dtype = dtype
-        self.runs = runs
-        self.block_rows = block_rows
-        self.drop = drop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
-        self.landmark_params = landmark_params
+        keep(locals())
 
 
-class HSSSVC(KernelMachine):
+class HSSSVC(Classifier):
     """Kernel classification through a hierarchical approximation of the kernel matrix.
 
         k(x, z) = exp(-|x - z|^2 / (2 h^2))
@@ -377,7 +414,7 @@ class HSSSVC(KernelMachine):
 
     approximation, solver, kernel = "hss", "dual-admm", "rbf"
     to_approximation = (
-        EVERYWHERE
+        WHERE_USED
         | {"gamma": gamma_of("h")}
         | same("rel_tol", "abs_tol", "max_rank", "leaf_size", "clustering")
         | same("approximate_neighbors", "mode", "dtype")
@@ -418,30 +455,7 @@ class HSSSVC(KernelMachine):
         approximation_params=None,
         solver_params=None,
     ):
-        self.C = C
-        self.h = h
-        self.beta = beta
-        self.max_iter = max_iter
-        self.tol = tol
-        self.rel_tol = rel_tol
-        self.abs_tol = abs_tol
-        self.max_rank = max_rank
-        self.leaf_size = leaf_size
-        self.clustering = clustering
-        self.approximate_neighbors = approximate_neighbors
-        self.mode = mode
-        self.dtype = dtype
-        self.loss = loss
-        self.intercept = intercept
-        self.relaxation = relaxation
-        self.acceleration = acceleration
-        self.certificate = certificate
-        self.prediction = prediction
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
-        self.approximation_params = approximation_params
-        self.solver_params = solver_params
+        keep(locals())
 
     @property
     def decides_by(self):

@@ -18,7 +18,7 @@ from kernlab.approximations.compact import (
     predict_entries,
     radius_by_quantile,
 )
-from kernlab.estimators.machine import EVERYWHERE, SOLVER, KernelMachine, gamma_of, same
+from kernlab.estimators.machine import WHERE_USED, Classifier, gamma_of, keep, same
 from kernlab.estimators.sweep import sweep
 from kernlab.rows import distinct_rows, validate_rows
 
@@ -114,7 +114,7 @@ def _with_best_sigma(machine, X, y, sample_weight):
     return fitted
 
 
-class SparseCholeskySVC(KernelMachine):
+class SparseCholeskySVC(Classifier):
     """Kernel classification with a kernel that is zero between rows that are far apart.
 
         k(x, z) = (1 - alpha d)_+^l exp(-d^2 / (2 sigma^2)),     d = |x - z|
@@ -191,11 +191,10 @@ nbytes_, classes_
         "newton": {"squared_hinge": "newton-cg"},
     }
     to_approximation = (
-        EVERYWHERE
+        WHERE_USED
         | {"gamma": gamma_of("sigma")}
         | same("alpha", "l", "sparsity", "shift", "ordering", "backend")
     )
-    to_solver = SOLVER
     chosen_by: ClassVar[dict] = {"sigma": _with_best_sigma}
     distinct_ = None
     sigma_ = property(lambda machine: 1.0 / np.sqrt(2.0 * machine.approximation_.kernel_.gamma))
@@ -226,22 +225,4 @@ nbytes_, classes_
         approximation_params=None,
         solver_params=None,
     ):
-        self.C = C
-        self.sigma = sigma
-        self.alpha = alpha
-        self.l = l
-        self.solver = solver
-        self.sparsity = sparsity
-        self.loss = loss
-        self.intercept = intercept
-        self.shift = shift
-        self.merge = merge
-        self.ordering = ordering
-        self.backend = backend
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_memory = max_memory
-        self.approximation_params = approximation_params
-        self.solver_params = solver_params
+        keep(locals())

@@ -12,8 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from tqdm.auto import tqdm
 
-from kernlab.estimators.fitting import NESTED, fit_together, scores_of
-from kernlab.estimators.machine import Pair
+from kernlab.estimators.machine import NESTED, Pair, fit_together, scores_of
 from kernlab.rows import Rows, as_rows
 from kernlab.runtime import bar_options
 
@@ -43,8 +42,8 @@ def sweep(
         solver_params likewise ("approximation_params__n_landmarks"). An array among the values, of
         landmarks say, shows as "array 0, 5 x 2": its place and its shape.
     sample_weight : array of shape (n_rows,), default None
-        For fitting and for scores; of estimators that take them.
-    validation : None, a pair (X, y), int or splitter, default None
+        For fitting and for scores, of estimators that take them.
+    validation : None, (X, y), int or splitter, default None
         Rows held out -> validation_accuracy; a number of folds or a splitter -> cv_accuracy and its
         standard deviation over folds (for regressors: _r2).
     nested : bool, default False
@@ -72,27 +71,24 @@ def sweep(
     """
     grid = {name: _values(values) for name, values in grid.items()}
     _check(estimator, grid, nested)
-    X, y = _opened(X, y, estimator)
+    if isinstance(X, str | Path | Rows):
+        X = as_rows(X, y)
+        X, y = X if isinstance(estimator, Pair) else X.whole(), X.labels
     metric = "accuracy" if is_classifier(estimator) else "r2"
-    places = list(itertools.product(*(range(len(values)) for values in grid.values())))
-    points = [dict(zip(grid, map(_at, grid.values(), place), strict=True)) for place in places]
-    shown = pd.DataFrame(
-        [{n: _shown(point[n], i) for n, i in zip(grid, place, strict=True)}
-         for point, place in zip(points, places, strict=True)]
-    )  # fmt: skip
+    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    shown = {n: [_shown(v, i) for i, v in enumerate(values)] for n, values in grid.items()}
+    table = pd.DataFrame(list(itertools.product(*shown.values())), columns=list(grid))
     splits = list(_splits(estimator, X, y, sample_weight, validation))
-    with tqdm(
-        total=len(points) * len(splits), desc="grid", unit=" points", **bar_options(progress)
-    ) as bar:
-        tables = [
+    total = len(points) * len(splits)
+    with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
+        folds = [
             pd.DataFrame(_measured(estimator, points, nested, *split, metric, bar))
             for split in splits
         ]
-    if validation is None or isinstance(validation, tuple):
-        table = tables[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
-    else:
-        table = _over_folds(tables, metric)
-    return pd.concat([shown, table], axis=1)
+    if validation is not None and not isinstance(validation, tuple):
+        return pd.concat([table, _over_folds(folds, metric)], axis=1)
+    found = folds[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
+    return pd.concat([table, found], axis=1)
 
 
 # ------------------------------------------------------------------------------ what comes in
@@ -107,10 +103,6 @@ def _values(given):
     return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
-def _at(values, place):
-    return values[place]
-
-
 def _shown(value, place):
     """A value as the table shows it: arrays by their place in the grid, and their shape."""
     if getattr(value, "ndim", 0) == 0:
@@ -122,25 +114,14 @@ def _check(estimator, grid, nested):
     if not all(grid.values()):
         raise ValueError("every parameter of the grid needs at least one value")
     clone(estimator).set_params(**{name: values[0] for name, values in grid.items()})
-    if not nested:
-        return
-    names = [name for name in grid if name.endswith(NESTED)]
-    if not names:
-        raise ValueError("nested=True is about numbers of landmarks: put n_landmarks in the grid")
-    if not isinstance(estimator, Pair):
-        raise ValueError(f"nested=True needs a machine on landmarks, not {estimator!r}")
-    if not all(isinstance(k, int) for k in grid[names[0]]):
+    numbers = [values for name, values in grid.items() if name.endswith(NESTED)]
+    if nested and not (numbers and isinstance(estimator, Pair)):
+        raise ValueError(
+            "nested=True is about numbers of landmarks: put n_landmarks in the grid of a machine "
+            "that has them"
+        )
+    if nested and not all(isinstance(k, int) for k in numbers[0]):
         raise ValueError("nested=True takes whole numbers of landmarks")
-
-
-def _opened(X, y, estimator):
-    """The rows of a file as arrays for estimators of others, opened once for those of kernlab."""
-    if not isinstance(X, str | Path | Rows):
-        return X, y
-    rows = as_rows(X, y)
-    if isinstance(estimator, Pair):
-        return rows, rows.labels
-    return rows.whole(), rows.labels
 
 
 def _splits(estimator, X, y, weights, validation):
@@ -149,10 +130,10 @@ def _splits(estimator, X, y, weights, validation):
         yield (X, y, weights), validation
         return
     folds = check_cv(validation, y, classifier=is_classifier(estimator))
-    for split in folds.split(np.zeros(len(y)) if isinstance(X, Rows) else X, y):
+    for split in folds.split(np.zeros(len(y)), y):
         yield tuple(
             (
-                X.take(part) if isinstance(X, Rows) else _safe_indexing(X, part),
+                X.select(part) if isinstance(X, Rows) else _safe_indexing(X, part),
                 _safe_indexing(y, part),
                 None if weights is None else np.asarray(weights)[part],
             )
@@ -163,24 +144,17 @@ def _splits(estimator, X, y, weights, validation):
 # ------------------------------------------------------------------------------ fitting
 def _measured(estimator, points, nested, train, held_out, metric, bar):
     """The rows of all points on one split, in their order."""
-    rows, shared = {}, {}
-    for group in _groups(estimator, points, nested):
-        found = _group(estimator, group, nested, train, held_out, metric, shared)
-        rows |= found
-        bar.update(len(group))
-    return [rows[i] for i in range(len(points))]
-
-
-def _groups(estimator, points, nested):
-    """Points that can be fitted together, as dictionaries of their places."""
-    groups = {}
+    groups, rows, shared = {}, {}, {}
     for i, point in enumerate(points):
         key = i
         if isinstance(estimator, Pair):
             with contextlib.suppress(*FAILURES):  # it fails by itself, with its reason
                 key = estimator.with_params(**point).sharing_key(nested)
         groups.setdefault(key, {})[i] = point
-    return groups.values()
+    for group in groups.values():
+        rows |= _group(estimator, group, nested, train, held_out, metric, shared)
+        bar.update(len(group))
+    return [rows[i] for i in range(len(points))]
 
 
 def _group(estimator, group, nested, train, held_out, metric, shared):
@@ -191,31 +165,27 @@ def _group(estimator, group, nested, train, held_out, metric, shared):
     except FAILURES as error:
         if len(group) > 1:  # perhaps one of them fails, and not the others
             parts = [{i: point} for i, point in group.items()]
-            found = [
+            alone = [
                 _group(estimator, part, nested, train, held_out, metric, shared) for part in parts
             ]
-            return dict(itertools.chain.from_iterable(rows.items() for rows in found))
+            return {i: row for found in alone for i, row in found.items()}
         rows = [{"status": "failed", "message": f"{type(error).__name__}: {error}"}]
     return dict(zip(group, rows, strict=True))
 
 
 def _fitted(estimator, points, nested, train, shared):
     """Fitted machines, and the seconds of each."""
-    if isinstance(estimator, Pair):
-        machines = [estimator.with_params(**point) for point in points]
-        if machines[0].chooser():
-            machines[0].fit(*train)
-        else:
-            fit_together(machines, *train, shared=shared, nested=nested)
-        return machines, [machine.timings_["total"] for machine in machines]
-    began, machines = time.perf_counter(), []
-    for point in points:
-        X, y, weights = train
-        machine = clone(estimator).set_params(**point)
-        machines.append(
-            machine.fit(X, y) if weights is None else machine.fit(X, y, sample_weight=weights)
-        )
-    return machines, [time.perf_counter() - began]
+    if not isinstance(estimator, Pair):
+        (point,), (X, y, weights), began = points, train, time.perf_counter()
+        named = {} if weights is None else {"sample_weight": weights}
+        machine = clone(estimator).set_params(**point).fit(X, y, **named)
+        return [machine], [time.perf_counter() - began]
+    machines = [estimator.with_params(**point) for point in points]
+    if machines[0].chooser():
+        machines[0].fit(*train)
+    else:
+        fit_together(machines, *train, shared=shared, nested=nested)
+    return machines, [machine.timings_["total"] for machine in machines]
 
 
 def _scored(machines, seconds, train, held_out, metric):
@@ -236,7 +206,7 @@ def _scored(machines, seconds, train, held_out, metric):
             "predict_seconds": predicting,
             **{name: values[i] for name, values in scores.items()},
             "status": "ok",
-            "message": getattr(getattr(machine, "result_", None), "message", ""),
+            "message": machine.result_.message if isinstance(machine, Pair) else "",
         }
         for i, (machine, spent) in enumerate(zip(machines, seconds, strict=True))
     ]
@@ -269,23 +239,17 @@ def _figures(machine):
     }
 
 
-# ------------------------------------------------------------------------------ folds
-def _over_folds(tables, metric):
-    """The means over folds, with the spread of the validated figure; what fails in one fold has
-    failed, for its reason there."""
-    together = pd.concat(tables, keys=range(len(tables)), names=["fold", "point"])
-    points = together.groupby(level="point")
-    failed = points["status"].agg(lambda states: (states == "failed").any())
-    figures = together.drop(columns=["status", "message"]).astype(float)
-    table = figures.groupby(level="point").agg(lambda values: values.mean(skipna=False))
+def _over_folds(folds, metric):
+    """Means over folds, with the spread of the validated figure; what fails in one fold has failed,
+    for its reason there."""
+    points = pd.concat(folds).groupby(level=0)
+    failed = points["status"].agg(lambda found: "failed" in set(found))
+    table = points.mean(numeric_only=True).where(~failed)
     held_out = f"held_out_{metric}"
     if held_out in table:
-        spread = figures[held_out].groupby(level="point").std(ddof=1)
+        table[f"cv_{metric}_sd"] = points[held_out].std(ddof=1).where(~failed)
         table = table.rename(columns={held_out: f"cv_{metric}"})
-        table[f"cv_{metric}_sd"] = spread.where(~failed)
-    if "converged" in table:
-        table["converged"] = np.where(failed, np.nan, table["converged"] == 1.0)
     table["status"] = np.where(failed, "failed", "ok")
-    first = together[together["status"] == "failed"].groupby(level="point")["message"].first()
-    table["message"] = first.reindex(table.index).fillna("")
-    return table.reset_index(drop=True)
+    reasons = [fold["message"].where(fold["status"] == "failed") for fold in folds]
+    table["message"] = pd.concat(reasons, axis=1).bfill(axis=1).iloc[:, 0].fillna("")
+    return table

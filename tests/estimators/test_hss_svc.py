@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab import HSSSVC, sweep
 from kernlab.approximations import HSSKernel
 from kernlab.approximations.hss import approximation as hss_approximation
-from kernlab.estimators.fitting import fit_together
+from kernlab.estimators.machine import fit_together
 from kernlab.kernels import gamma_from_sigma
 from kernlab.solvers import solve_dual_admm
 
@@ -274,7 +274,7 @@ def test_a_beta_too_small_is_refused_and_rules_raise_it():
         ({"mode": "magic"}, "mode='magic'"),
         ({"loss": "magic"}, "loss"),
         ({"intercept": "magic"}, "intercept"),
-        ({"prediction": "magic"}, "prediction must be"),
+        ({"prediction": "magic"}, "prediction='magic'"),
         ({"max_rank": -1}, "max_rank"),
         ({"max_memory": "1kB"}, "may be used"),
     ],

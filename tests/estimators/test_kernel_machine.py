@@ -85,7 +85,7 @@ def test_losses_and_intercepts_that_a_solver_lacks_are_refused(solver):
     for what, offered in accepted.items():
         for value in {"hinge", "squared_hinge", "free", "penalised", "none"} - set(offered):
             parameters = {name: values[0] for name, values in accepted.items()} | {what: value}
-            with pytest.raises(ValueError, match=f"{solver}.*{what}"):
+            with pytest.raises(ValueError, match=f"{what}="):
                 KernelMachine("exact", solver, **parameters).fit(X, Y)
 
 

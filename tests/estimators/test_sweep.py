@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernlab.estimators import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
-from kernlab.estimators.fitting import fit_together, scores_of
+from kernlab.estimators.machine import fit_together, scores_of
 
 X, Y = make_moons(300, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(200, noise=0.2, random_state=1)

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations import HSSKernel
 from kernlab.estimators import HSSSVC
-from kernlab.estimators.fitting import fit_together
+from kernlab.estimators.machine import fit_together
 from kernlab.kernels import gamma_from_sigma, kernel_product, make_kernel
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.papers.hss.sets import sample

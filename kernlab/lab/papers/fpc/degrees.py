@@ -1,7 +1,7 @@
 """FPC for many degrees at once on the same rows, as FPC itself does when it chooses one."""
 
-from kernlab.estimators.fitting import fit_together
 from kernlab.estimators.fpc import FPC
+from kernlab.estimators.machine import fit_together
 
 
 def fit_degrees(X, y, degrees, **settings):
