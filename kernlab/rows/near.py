@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.rows.products import prepare_right, sparse_square, squared_distances
 from kernlab.runtime import REORDERED_SUMS, njit
 
 CHUNK = 16  # features between two looks at whether a pair is too far already
@@ -124,13 +124,13 @@ def _below(squares, limit, lowest, first_column, counts):
     for q in range(n_rows):
         count = 0
         for column in range(0 if lowest < 0 else lowest + q + 1, n_columns):
-            count += squares[q, column] < limit
+            count += not squares[q, column] >= limit  # what is not a number is in doubt
         counts[q] = count
         total += count
     columns, found = np.empty(total, np.int32), 0
     for q in range(n_rows):
         for column in range(0 if lowest < 0 else lowest + q + 1, n_columns):
-            if squares[q, column] < limit:
+            if not squares[q, column] >= limit:
                 columns[found] = first_column + column
                 found += 1
     return columns
@@ -168,26 +168,14 @@ def _measure_sparse(
 ):
     read, kept = 0, 0
     for q in range(len(counts)):
-        before = kept
+        query, before = slice(q_starts[q], q_starts[q + 1]), kept
         for _ in range(counts[q]):
             column = columns[read]
             read += 1
-            a, a_end = q_starts[q], q_starts[q + 1]
-            b, b_end = starts[column], starts[column + 1]
-            total = 0.0
-            while a < a_end or b < b_end:
-                # Two sorted lists of features: take the smaller one, or both where they agree.
-                if b == b_end or (a < a_end and q_features[a] < features[b]):
-                    difference = q_values[a]
-                    a += 1
-                elif a == a_end or features[b] < q_features[a]:
-                    difference = values[b]
-                    b += 1
-                else:
-                    difference = q_values[a] - values[b]
-                    a += 1
-                    b += 1
-                total += difference * difference
+            point = slice(starts[column], starts[column + 1])
+            total = sparse_square(
+                q_features[query], q_values[query], features[point], values[point]
+            )
             if total < limit:
                 columns[kept] = column
                 squares[kept] = total

@@ -275,24 +275,27 @@ def _squares_mixed(X, starts, features, values, rows, columns, squares):
 
 
 @njit
-def _squares_sparse(
-    starts, features, values, y_starts, y_features, y_values, rows, columns, squares
-):
+def _squares_sparse(X, x_features, x_values, Y, y_features, y_values, rows, columns, squares):
     for k in range(len(squares)):
-        a, a_end = starts[rows[k]], starts[rows[k] + 1]
-        b, b_end = y_starts[columns[k]], y_starts[columns[k] + 1]
-        total = 0.0
-        while a < a_end or b < b_end:
-            # Two sorted lists of features: take the smaller one, or both where they agree.
-            if b == b_end or (a < a_end and features[a] < y_features[b]):
-                difference = np.float64(values[a])
-                a += 1
-            elif a == a_end or y_features[b] < features[a]:
-                difference = np.float64(y_values[b])
-                b += 1
-            else:
-                difference = np.float64(values[a]) - np.float64(y_values[b])
-                a += 1
-                b += 1
-            total += difference * difference
-        squares[k] = total
+        x, y = slice(X[rows[k]], X[rows[k] + 1]), slice(Y[columns[k]], Y[columns[k] + 1])
+        squares[k] = sparse_square(x_features[x], x_values[x], y_features[y], y_values[y])
+
+
+@njit
+def sparse_square(x_features, x, z_features, z):
+    """|x - z|^2 of two sparse rows with sorted features."""
+    a, b, total = 0, 0, 0.0
+    while a < len(x) or b < len(z):
+        # Two sorted lists of features: take the smaller one, or both where they agree.
+        if b == len(z) or (a < len(x) and x_features[a] < z_features[b]):
+            difference = np.float64(x[a])
+            a += 1
+        elif a == len(x) or z_features[b] < x_features[a]:
+            difference = np.float64(z[b])
+            b += 1
+        else:
+            difference = np.float64(x[a]) - np.float64(z[b])
+            a += 1
+            b += 1
+        total += difference * difference
+    return total
