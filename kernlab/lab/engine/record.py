@@ -24,7 +24,6 @@ from kernlab.lab.engine.rows import (
     read_table,
     tables_dir,
     to_frame,
-    write_table,
 )
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.engine.study import point_seed
@@ -160,7 +159,7 @@ def update(study, out=None):
     ]
     target = record_dir() / "tables" / f"{study.id}.csv"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_table(to_frame(rows, columns[4:]), target)
+    write_whole(target, to_frame(rows, columns[4:]).to_csv(index=False))
     entry["points"] = len(kept)
     write_whole(record_dir() / "provenance.json", json.dumps(told, indent=1, sort_keys=True) + "\n")
     return len(kept)

@@ -10,39 +10,24 @@ import json
 import math
 import os
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pandas as pd
 
 from kernlab.lab.engine.errors import StudyError
 from kernlab.paths import output_dir
-from kernlab.runtime import write_whole
 
 OK, FAILED, NOT_RUN = "ok", "failed", "not run"
 # In the table's order; the study's parameters stand between `method` and `seed`, and what else a
 # study measures before `threads`.
 WHAT = ("study", "variant", "dataset", "method")
 MEASURED = (
-    "seed",
-    "repeat",
-    "n_train",
-    "n_features",
-    "rank",
-    "fit_seconds",
-    "approximate_seconds",
-    "solve_seconds",
-    "predict_seconds",
-    "peak_bytes",
-    "train_accuracy",
-    "cv_accuracy",
-    "test_accuracy",
-    "objective",
-    "gap",
-    "n_iter",
+    *("seed", "repeat", "n_train", "n_features", "rank", "fit_seconds", "approximate_seconds"),
+    *("solve_seconds", "predict_seconds", "peak_bytes", "train_accuracy", "cv_accuracy"),
+    *("test_accuracy", "objective", "gap", "n_iter"),
 )
 HOW = ("threads", "seconds", "peak_note", "status", "message", "date", "machine", "code")
-TEXT = (*WHAT, "peak_note", "status", "message", "date", "machine", "code", "source", "profile")
-
+TEXT = (*WHAT, *HOW[2:], "source", "profile")
 # The engine fills these in; a study measures all the others.
 ENGINES_OWN = frozenset((*WHAT, *HOW, "seed", "repeat", "peak_bytes", "source", "profile"))
 
@@ -57,57 +42,40 @@ def tables_dir(profile_name, out=None):
 
 
 class RowStore:
-    """The finished points of one study under one profile. Use it inside its `with` block."""
+    """The files of one study's finished points under one profile."""
 
-    def __init__(self, study_id, folder, wait_seconds=0.0):
-        self.study_id = study_id
-        self.folder = folder
+    def __init__(self, study_id, folder):
+        self.study_id, self.folder = study_id, folder
         self.rows_path = folder / f"{study_id}.rows.jsonl"
         self.table_path = folder / f"{study_id}.csv"
         self.provenance_path = folder / f"{study_id}.provenance.json"
-        self._lock_path = folder / f".{study_id}.lock"
-        self._wait_seconds = wait_seconds
 
-    def __enter__(self):
+    @contextmanager
+    def locked(self, wait_seconds=0.0):
+        """No other process runs this study here; the end of the process gives the lock back."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = self._lock_path.open("a+")
+            lock = (self.folder / f".{self.study_id}.lock").open("a+")
         except OSError as error:
             raise StudyError(
                 f"The results of {self.study_id} cannot be written to {self.folder} "
                 f"({error.strerror}). Name another folder with --out DIR or KERNLAB_OUT=DIR."
             ) from error
-        try:
-            self._acquire()
-        except BaseException:
-            self._lock.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._lock.close()  # which also gives the lock back, as the end of the process would
-
-    def _acquire(self):
-        give_up = time.monotonic() + self._wait_seconds
-        while True:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
+        with lock:
+            give_up = time.monotonic() + wait_seconds
+            while not _acquired(lock):
                 if time.monotonic() >= give_up:
-                    raise StudyError(self._busy()) from None
+                    lock.seek(0)
+                    raise StudyError(
+                        f"Another process (number {lock.read().strip() or 'unknown'}) is running "
+                        f"{self.study_id} into {self.folder}. Wait for it, or give this run a "
+                        "folder of its own with --out DIR."
+                    )
                 time.sleep(0.2)
-        self._lock.truncate(0)
-        self._lock.write(str(os.getpid()))
-        self._lock.flush()
-
-    def _busy(self):
-        self._lock.seek(0)
-        holder = self._lock.read().strip() or "unknown"
-        return (
-            f"Another process (number {holder}) is running {self.study_id} into {self.folder}. "
-            "Wait for it, or give this run a folder of its own with --out DIR."
-        )
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield self
 
     def load(self):
         """All records, in the order in which they finished."""
@@ -117,7 +85,7 @@ class RowStore:
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
             os.truncate(self.rows_path, len(whole))
-        return [record for line in whole.splitlines() if (record := _parse(line))]
+        return [record for line in whole.splitlines() if (record := _parsed(line))]
 
     def append(self, record):
         """Add one record; when this returns it is on the disk."""
@@ -133,13 +101,19 @@ class RowStore:
             path.unlink(missing_ok=True)
 
 
-def _parse(line):
+def _acquired(lock):
+    with suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _parsed(line):
     """The record of a line, or None for a line that a fault of the disk has damaged."""
-    try:
+    with suppress(ValueError):
         record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "point" in record else None
+        return record if isinstance(record, dict) and "point" in record else None
+    return None
 
 
 def to_frame(rows, parameter_names):
@@ -155,11 +129,6 @@ def parameter_names(table):
     """The columns of a table that are parameters of its points."""
     names = list(table)
     return names[names.index("method") + 1 : names.index("seed")]
-
-
-def write_table(table, path):
-    """Write the CSV file in one step, so that no reader ever meets half of it."""
-    write_whole(path, table.to_csv(index=False))
 
 
 def read_table(path):

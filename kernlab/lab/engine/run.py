@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,21 +18,19 @@ from kernlab.lab.engine.provenance import Inputs, code_hash, machine, machine_ke
 from kernlab.lab.engine.rows import (
     ENGINES_OWN,
     FAILED,
+    HOW,
     NOT_RUN,
     OK,
     RowStore,
     read_table,
     tables_dir,
     to_frame,
-    write_table,
 )
 from kernlab.lab.engine.study import point_seed
 from kernlab.runtime import bar_options, thread_count, write_whole
 
 _BUSY_SHARE, _BUSY_SECONDS = 0.3, 0.2  # of the machine in use by others: timings are doubtful
 _OVER_CAP = 3  # times its cap, and a point is ended
-_TOLD = ("peak_bytes", "threads", "seconds", "peak_note", "status", "message", "date", "machine",
-         "code")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -192,16 +190,14 @@ def execute(
     -------
     Outcome
     """
-    if workers is None and jobs:
-        with Workers(jobs) as workers:
-            return execute(
-                study, profile, out=out, fresh=fresh, progress=progress, cap_seconds=cap_seconds,
-                wait_seconds=wait_seconds, workers=workers,
-            )  # fmt: skip
     if jobs < 0:
         raise StudyError(f"jobs={jobs}: at least one process is needed")
     profile = get_profile(profile)
-    with RowStore(study.id, tables_dir(profile.name, out), wait_seconds) as store:
+    store = RowStore(study.id, tables_dir(profile.name, out))
+    with ExitStack() as stack:
+        if workers is None and jobs:
+            workers = stack.enter_context(Workers(jobs))
+        stack.enter_context(store.locked(wait_seconds))
         if fresh:
             store.discard()
         run = _Run(study, profile, store, cap_seconds)
@@ -212,14 +208,9 @@ def execute(
         return run.outcome()
 
 
-def described(point):
-    """A point as it is written into a record."""
-    return asdict(point) | {"params": dict(point.params)}
-
-
-def point_key(description):
-    """The identity of a point as text: the same after a round trip through a file."""
-    return json.dumps(description, sort_keys=True)
+def point_key(point, seed):
+    """The identity of a point and its draws as text: the same after a round trip through a file."""
+    return json.dumps([*asdict(point).values(), seed])
 
 
 class _Run:
@@ -229,6 +220,7 @@ class _Run:
         self.study, self.profile, self.store = study, profile, store
         self.points = list(study.grid(profile.name))
         self.seeds = [point_seed(study, point) for point in self.points]
+        self.keys = list(map(point_key, self.points, self.seeds))
         self.inputs = Inputs(study)
         self.records, self.todo, self.kept, self.computed, self.older = {}, [], 0, 0, 0
         self.threads = thread_count() if study.timing else 1
@@ -241,27 +233,22 @@ class _Run:
         self.started = today()
 
     def _check_grid(self):
-        seen = set()
-        for point in self.points:
-            key = point_key(described(point))
-            if key in seen:
-                raise StudyError(f"The grid of {self.study.id} holds a point twice: {point}")
-            seen.add(key)
-            if taken := ENGINES_OWN & dict(point.params).keys():
-                raise StudyError(
-                    f"A parameter of {self.study.id} is called {', '.join(sorted(taken))}, as is a "
-                    "column that the engine fills in; call it otherwise."
-                )
+        twice = [key for key, count in Counter(self.keys).items() if count > 1]
+        if twice:
+            point = self.points[self.keys.index(twice[0])]
+            raise StudyError(f"The grid of {self.study.id} holds a point twice: {point}")
+        names = {name for point in self.points for name, _ in point.params}
+        if taken := ENGINES_OWN & names:
+            raise StudyError(
+                f"A parameter of {self.study.id} is called {', '.join(sorted(taken))}, as is a "
+                "column that the engine fills in; call it otherwise."
+            )
 
     def _plan(self):
         """Compare the grid with the records on disk; of several that serve the latest counts."""
-        usable = {
-            (point_key(record["point"]), record["seed"]): record
-            for record in self.store.load()
-            if self._serves(record)
-        }
-        for position, point in enumerate(self.points):
-            record = usable.get((point_key(described(point)), self.seeds[position]))
+        usable = {record["point"]: record for record in self.store.load() if self._serves(record)}
+        for position, (point, key) in enumerate(zip(self.points, self.keys, strict=True)):
+            record = usable.get(key)
             if record is not None and record["data"] == self.inputs.checksums(point):
                 self.records[position] = record
                 self.kept += 1
@@ -300,18 +287,15 @@ class _Run:
     def compute(self, workers, progress):
         """Measure what is left to do; every record is on the disk before the next is begun."""
         stamp = {"code": code_hash(), "machine": machine_key(), "version": self.study.version}
-        with (
-            tqdm(
-                total=len(self.todo), desc=self.study.id, unit=" points", **bar_options(progress)
-            ) as bar,
-            closing(self._measured(workers)) as measured,
-        ):
+        bar = tqdm(
+            total=len(self.todo), desc=self.study.id, unit=" points", **bar_options(progress)
+        )
+        with bar, closing(self._measured(workers)) as measured:
             for position, record in measured:
-                point = self.points[position]
-                identity = {"point": described(point), "seed": self.seeds[position]}
-                told = {"date": today(), "data": self.inputs.checksums(point)}
-                self.records[position] = identity | stamp | told | record
-                self.store.append(self.records[position])
+                told = {"date": today(), "data": self.inputs.checksums(self.points[position])}
+                record = {"point": self.keys[position], **stamp, **told, **record}
+                self.store.append(record)
+                self.records[position] = record
                 self.computed += 1
                 bar.update()
 
@@ -339,7 +323,7 @@ class _Run:
     def write(self):
         """The table and the provenance of what is there now."""
         names = list(dict.fromkeys(name for point in self.points for name, _ in point.params))
-        write_table(to_frame(self._rows(), names), self.store.table_path)
+        write_whole(self.store.table_path, to_frame(self._rows(), names).to_csv(index=False))
         try:
             runs = json.loads(self.store.provenance_path.read_text(encoding="utf-8"))["runs"]
         except (OSError, ValueError, KeyError, TypeError):  # none yet, or no readable file
@@ -366,22 +350,15 @@ class _Run:
 
     def _rows(self):
         """The rows of the table, in the order of the grid; points still to do have none."""
-        return [
-            {
-                "study": self.study.id,
-                "variant": point.variant,
-                "dataset": Path(point.dataset).name,
-                "method": point.method,
-                **dict(point.params),
-                "seed": seed,
-                "repeat": point.repeat,
-                **measured,
-                **{name: record[name] for name in _TOLD if name in record},
-            }
-            for position, (point, seed) in enumerate(zip(self.points, self.seeds, strict=True))
-            if (record := self.records.get(position))
-            for measured in record["rows"]
-        ]
+        rows = []
+        for position, record in sorted(self.records.items()):
+            point = self.points[position]
+            about = {"study": self.study.id, "variant": point.variant, "method": point.method}
+            about |= {"dataset": Path(point.dataset).name, "repeat": point.repeat}
+            about |= {"seed": self.seeds[position], **dict(point.params)}
+            how = {name: record[name] for name in ("peak_bytes", *HOW) if name in record}
+            rows += [about | measured | how for measured in record["rows"]]
+        return rows
 
     def outcome(self):
         records = sorted(self.records.items())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernlab.lab.engine.rows import parameter_names, read_table, to_frame, write_table
+from kernlab.lab.engine.rows import parameter_names, read_table, to_frame
 from kernlab.runtime import write_whole
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=12)
@@ -15,7 +15,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size
 
 def there_and_back(rows, folder, parameters=()):
     table = to_frame(rows, parameters)
-    write_table(table, folder / "t.csv")
+    table.to_csv(folder / "t.csv", index=False)
     return table, read_table(folder / "t.csv")
 
 

@@ -11,7 +11,7 @@ import pytest
 from kernlab.lab.catalogue import STUDIES, Point, Study
 from kernlab.lab.engine import Tolerance
 from kernlab.lab.engine.provenance import machine
-from kernlab.lab.engine.rows import to_frame, write_table
+from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import bands, heatmap, plain_log_ticks, slope_guide, spy
 from kernlab.lab.plots.registry import FigureSpec, draw_figures
@@ -198,7 +198,7 @@ def figures():
 
 def leave(folder, study_id, table, profile):
     """Table and provenance of one study, as the engine leaves them."""
-    write_table(table, folder / "tables" / f"{study_id}.csv")
+    table.to_csv(folder / "tables" / f"{study_id}.csv", index=False)
     run = {
         "started": "2026-03-01T10:00:00+00:00",
         "finished": "2026-03-01T10:02:11+00:00",
