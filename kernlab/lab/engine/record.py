@@ -42,7 +42,10 @@ _GROUP = ("dataset", "method", "variant")
 def recorded(study_id):
     """The table of a study on record, or None."""
     path = record_dir() / "tables" / f"{study_id}.csv"
-    return read_table(path).assign(source="recorded") if path.is_file() else None
+    if not path.is_file():
+        return None
+    table = read_table(path).assign(source="recorded")
+    return to_frame(table.to_dict("records"), parameter_names(table))
 
 
 def results(study, profile="quick", out=None):
@@ -159,7 +162,8 @@ def update(study, out=None):
     ]
     target = record_dir() / "tables" / f"{study.id}.csv"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, to_frame(rows, columns[4:]).to_csv(index=False))
+    table = to_frame(rows, columns[4:]).dropna(axis="columns", how="all")
+    write_whole(target, table.to_csv(index=False))
     entry["points"] = len(kept)
     write_whole(record_dir() / "provenance.json", json.dumps(told, indent=1, sort_keys=True) + "\n")
     return len(kept)
@@ -250,13 +254,14 @@ def show(studies):
             continue
         points, columns = _grid_points(study)
         done = table[table["status"] == OK]
+        once = done.drop_duplicates([name for name in columns if name in done])
         machines = [told["machines"].get(key, {}) for key in dict.fromkeys(done["machine"])]
         rows.append({
             "study": study.id,
             "points": f"{len(set(_keys(done, columns)))} of {len(points)}",
             "data sets": done["dataset"].nunique(),
             "profile": ", ".join(dict.fromkeys(done["profile"])),
-            "seconds": done.drop_duplicates([*_GROUP, "repeat", *columns[4:]])["seconds"].sum(),
+            "seconds": float(f"{once['seconds'].sum():.3g}"),
             "until": done["date"].max()[:10] if len(done) else "",
             "code": "as now" if (done["code"] == code_hash()).all() else "older",
             "machine": "; ".join(f"{m.get('processor')}, {m.get('cores')} cores" for m in machines),
