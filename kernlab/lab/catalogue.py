@@ -16,9 +16,8 @@ from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, Unknow
 from kernlab.lab.engine.rows import NoResults, tables_dir
 from kernlab.lab.engine.run import PROFILES, Outcome, Profile, get_profile
 from kernlab.lab.engine.study import Point, Study, StudyFunction, derive_seed, point_seed
-from kernlab.lab.papers import hss, lasn, llsvm, sparse
+from kernlab.lab.papers import fpc, hss, lasn, llsvm, sparse
 from kernlab.lab.papers.fpc import figures as fpc_figures
-from kernlab.lab.papers.fpc import studies as fpc
 from kernlab.lab.papers.hss import figures as hss_figures
 from kernlab.lab.papers.lasn import figures as lasn_figures
 from kernlab.lab.papers.llsvm import figures as llsvm_figures

@@ -8,18 +8,24 @@ import time
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from kernlab.datasets import load_dataset
 from kernlab.estimators import FPC
-from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, product
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row
-from kernlab.lab.papers.fpc.methods import measured_row
+from kernlab.lab.papers.fpc.methods import PAPERS, measured_row
 
 TABLES = {
     # id: full set, labelled part, features, degree, centres of the space and of the paper
     "fpc-t5": ("susy", "susy-30000", 8, 5, (1287, 1652), 4_000_000, range(1500, 1701, 20)),
     "fpc-t6": ("higgs", "higgs-7500", 28, 2, (435, 498), 10_000_000, range(300, 501, 20)),
+}
+TOLERANCES = {
+    "accuracy": Tolerance(absolute=1.0, better="higher", reason="points; other splits"),
+    "training time": Tolerance(relative=0.5, better="lower", reason="another machine"),
+    "degree": Tolerance(reason="a whole number"),
+    "centres": Tolerance(relative=0.1, reason="the paper's grid has steps of 20"),
+    "trees": Tolerance(relative=0.25, reason="chosen anew on each split"),
 }
 SHARE = {"quick": 200, "standard": 10, "paper": 1}  # of the rows that are generated
 METHODS = {
@@ -29,27 +35,67 @@ METHODS = {
 }
 
 
-def _grid(table, profile):
-    full, part, _, degree, centres, rows, candidates = TABLES[table]
-    generated = [
-        Point.make("generated", "FPC", "time and memory", rows=rows // SHARE[profile], centres=n)
-        for n in centres
-    ]
-    if profile == "quick":
-        return generated
-    labelled = [Point.make(part, method, "labelled part", degree=degree) for method in METHODS]
-    chosen = candidates if profile == "paper" else candidates[::5]
-    real = [Point.make(full, "FPC", "the real file", degree=degree, centres=n) for n in chosen]
-    return [*real, *labelled, *generated]
+@catalogued("fpc-t5", "Table V: SUSY, 4 million rows")
+def susy(rows=None, centres=None, degree=5, seed=0):
+    """How accurate, fast and small is FPC on 4 million rows of 8 features?
+
+    Parameters
+    ----------
+    rows : int, optional
+        That are generated, for time and memory.
+    centres : sequence of int, optional
+    degree : int
+    seed : int
+    """
+    return _massive("fpc-t5", rows, centres, degree)
 
 
-def _measure(table, point, seed):
-    _, _, d, degree, _, _, _ = TABLES[table]
+@catalogued("fpc-t6", "Table VI: HIGGS, 10 million rows")
+def higgs(rows=None, centres=None, degree=2, seed=0):
+    """How accurate, fast and small is FPC on 10 million rows of 28 features?
+
+    Parameters
+    ----------
+    rows : int, optional
+        That are generated, for time and memory.
+    centres : sequence of int, optional
+    degree : int
+    seed : int
+    """
+    return _massive("fpc-t6", rows, centres, degree)
+
+
+def _massive(table, rows, centres, degree):
+    full, part, d, _, known, printed_rows, candidates = TABLES[table]
+
+    def grid(profile):
+        size = {"rows": rows or printed_rows // SHARE[profile], "features": d, "degree": degree}
+        generated = product("generated", "FPC", "time and memory", centres=centres or known, **size)
+        if profile == "quick":
+            return generated
+        labelled = product(part, METHODS, "labelled part", degree=degree)
+        chosen = centres or (candidates if profile == "paper" else candidates[::5])
+        real = product(full, "FPC", "the real file", degree=degree, centres=chosen)
+        return real + labelled + generated
+
+    return Study(
+        grid=grid,
+        measure=measure_massive,
+        timing=True,
+        key_figures=_key_figures,
+        measured=partial(_measured, table),
+        tolerances=TOLERANCES,
+    )
+
+
+def measure_massive(point, seed):
     if point.dataset == "generated":
-        return _generated_row(point["rows"], d, degree, point["centres"], seed)
+        return _generated_row(
+            point["rows"], point["features"], point["degree"], point["centres"], seed
+        )
     data = load_dataset(point.dataset, paper="fpc")
     if point.variant == "the real file":
-        model = FPC(degree, n_centres=point["centres"])
+        model = FPC(point["degree"], n_centres=point["centres"])
     else:
         model = FPC("cv", validation=(data.X_valid, data.y_valid), **METHODS[point.method])
     row = fitted_row(model, data)
@@ -117,28 +163,39 @@ def _measured(table_id, table):
         if len(same_size):
             slowest = same_size.loc[same_size["n_centres"].idxmax()]
             cells.append(("FPC", "training time", slowest["fit_seconds"]))
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
+    return as_cells(cells)
 
 
 # ------------------------------------------------------------------------- Table VII
 IMAGE_CENTRES = range(300, 501, 20)
-PRINTED = {"SVM-RBF": "SVM-RBF", "SVM-Poly": "SVM-Poly", "RF": "RF", "FPC": "FPC"}
 
 
-def _image_grid(profile):
-    """Nothing without the feature file, which nobody but its owner can supply."""
-    if profile == "quick":
-        return []
-    budget = "paper" if profile == "paper" else "coarse"
-    repeats = 50 if profile == "paper" else 2
-    return [
-        Point.make("dogs-vs-cats", method, repeat=repeat, budget=budget)
-        for method in PRINTED
-        for repeat in range(repeats)
-    ]
+@catalogued("fpc-t7", "Table VII: Dogs vs. Cats by 1024 features")
+def images(repeats=None, seed=0):
+    """How does FPC do on images that a deep network has turned into features?
+
+    Nothing runs without the feature file, which nobody but its owner can supply.
+    """
+
+    def grid(profile):
+        if profile == "quick":
+            return []
+        paper = profile == "paper"
+        times, budget = repeats or (50 if paper else 2), "paper" if paper else "coarse"
+        return product("dogs-vs-cats", PAPERS, repeats=times, budget=budget)
+
+    return Study(
+        grid=grid,
+        measure=measure_images,
+        timing=True,
+        key_figures=_image_key_figures,
+        measured=_image_measured,
+        tolerances=TOLERANCES,
+        needs=("dogs-vs-cats",),
+    )
 
 
-def _measure_images(point, seed):
+def measure_images(point, seed):
     data = load_dataset("dogs-vs-cats", paper="fpc", seed=point.repeat)
     if point.method != "FPC":
         return measured_row(point.method, data, point["budget"], seed)
@@ -170,55 +227,4 @@ def _image_measured(table):
             cells.append(("FPC", "centres", rows["sparsity"].mean()))
         if method == "RF":
             cells.append(("RF", "trees", rows["sparsity"].mean()))
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
-
-
-TOLERANCES = {
-    "accuracy": Tolerance(absolute=1.0, better="higher"),
-    "training time": Tolerance(relative=0.5, better="lower"),
-    "degree": Tolerance(),
-    "centres": Tolerance(relative=0.1),
-    "trees": Tolerance(relative=0.25),
-}
-
-
-def _massive(table, title, question):
-    return Study(
-        id=table,
-        paper="fpc",
-        title=title,
-        question=question,
-        grid=partial(_grid, table),
-        measure=partial(_measure, table),
-        timing=True,
-        key_figures=_key_figures,
-        measured=partial(_measured, table),
-        tolerances=TOLERANCES,
-    )
-
-
-STUDIES = (
-    _massive(
-        "fpc-t5",
-        "Table V: SUSY, 4 million rows",
-        "How accurate, fast and small is FPC on 4 million rows of 8 features?",
-    ),
-    _massive(
-        "fpc-t6",
-        "Table VI: HIGGS, 10 million rows",
-        "How accurate, fast and small is FPC on 10 million rows of 28 features?",
-    ),
-    Study(
-        id="fpc-t7",
-        paper="fpc",
-        title="Table VII: Dogs vs. Cats by 1024 features",
-        question="How does FPC do on images that a deep network has turned into features?",
-        grid=_image_grid,
-        measure=_measure_images,
-        timing=True,
-        key_figures=_image_key_figures,
-        measured=_image_measured,
-        tolerances=TOLERANCES,
-        needs=("dogs-vs-cats",),
-    ),
-)
+    return as_cells(cells)

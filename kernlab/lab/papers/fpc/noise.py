@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from kernlab.datasets import generators
-from kernlab.lab.engine.base import Point, Tolerance
-from kernlab.lab.papers.fpc.simulations import REPEATS, as_frame, simulation
-from kernlab.lab.papers.fpc.toy import MACHINES, described, errors, fit, toy
+from kernlab.lab.engine import Share, Study, Tolerance, as_cells, catalogued, product, several
+from kernlab.lab.papers.fpc.simulations import REPEATS
+from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, described, errors, fit, toy
 
 NOISES = {
     "near the curve": {"where": "near", "width": 0.1, "noise": 0.5},
@@ -23,14 +23,26 @@ NOISES = {
 GRID = np.linspace(0.0, 1.0, 61)
 
 
-def _boundary_grid(profile):
-    return [Point.make("fpc-toy", method, kind) for kind in NOISES for method in MACHINES]
+@catalogued("fpc-f11", "Figure 11: three kinds of noise")
+def boundaries(degree=DEGREE):
+    """Which boundaries are learnt under three kinds of label noise?"""
+
+    def grid(profile):
+        return product("fpc-toy", MACHINES, NOISES, degree=degree)
+
+    return Study(
+        grid=grid,
+        measure=measure_boundary,
+        key_figures=_boundary_key_figures,
+        measured=_boundary_measured,
+        tolerances={"pieces of the boundary under distant noise": Tolerance(reason="a count")},
+    )
 
 
-def _measure_boundary(point, seed):
+def measure_boundary(point, seed):
     """Scores on a grid of the square, and the training rows that they were learnt from."""
     X, y, X_test, y_test = toy(1000, point.repeat, **NOISES[point.variant])
-    machine = fit(point.method, X, y)
+    machine = fit(point.method, X, y, point["degree"])
     x1, x2 = (part.ravel() for part in np.meshgrid(GRID, GRID))
     scores = machine.decision_function(np.column_stack([x1, x2]))
     shared = errors(machine, X, y, X_test, y_test) | {"pieces": _pieces(scores), "n_train": len(X)}
@@ -69,7 +81,7 @@ def _boundary_key_figures(table):
 def _boundary_measured(table):
     distant = table[(table["method"] == "FPC") & (table["variant"] == "far from the curve")]
     cell = ("FPC", "pieces of the boundary under distant noise", distant["pieces"].iloc[0])
-    return as_frame([cell])
+    return as_cells([cell])
 
 
 WIDTHS = {"near the curve": (0.1, 0.2), "far from the curve": (0.25, 0.15), "everywhere": (0.0,)}
@@ -77,26 +89,51 @@ RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4)
 LEVELS = (0.1, 0.15, 0.2, 0.25)  # training errors at which the kinds are compared
 
 
-def _noise_grid(profile):
-    repeats = REPEATS[profile]
-    return [
-        Point.make("fpc-toy", method, kind, repeat, width=width)
-        for method in MACHINES
-        for kind, widths in WIDTHS.items()
-        for width in widths
-        for repeat in range(1 if profile == "quick" and method == "hinge optimum" else repeats)
-    ]
+@catalogued("fpc-f12", "Figure 12: errors against noise")
+def noise_sweep(noises: several(Share) = RATIOS, degree=DEGREE, repeats=None):
+    """How do errors grow with the noise, by kind of noise?
+
+    Parameters
+    ----------
+    noises : sequence of float
+        Shares of the labels of a region that are reversed.
+    degree : int
+    repeats : int, optional
+    """
+
+    def grid(profile):
+        times = repeats or REPEATS[profile]
+
+        def of_method(method):
+            return 1 if profile == "quick" and method == "hinge optimum" else times
+
+        ratios = " ".join(map(str, noises))
+        return [
+            point
+            for kind, widths in WIDTHS.items()
+            for point in product(
+                "fpc-toy", MACHINES, kind, of_method, width=widths, noises=ratios, degree=degree
+            )
+        ]
+
+    return Study(
+        grid=grid,
+        measure=measure_noise,
+        key_figures=_noise_key_figures,
+        measured=_noise_measured,
+        tolerances={"kind of noise that harms least": Tolerance(reason="a name")},
+    )
 
 
-def _measure_noise(point, seed):
+def measure_noise(point, seed):
     rows = []
-    for ratio in RATIOS:
+    for ratio in map(float, point["noises"].split()):
         noise = {**NOISES[point.variant], "noise": ratio}
         if point["width"]:
             noise["width"] = point["width"]
         X, y, X_test, y_test = toy(1000, point.repeat, **noise)
         clean = X[:, 1] >= generators.fpc_bayes_curve(X[:, 0])
-        machine = fit(point.method, X, y)
+        machine = fit(point.method, X, y, point["degree"])
         rows.append(
             {"ratio": ratio, "noise_level": float(np.mean((y > 0) != clean))}
             | described(machine, X)
@@ -106,7 +143,9 @@ def _measure_noise(point, seed):
 
 
 def _noise_key_figures(table):
-    rows = table[(table["ratio"] == 0.2) & (table["method"] == "FPC")]
+    rows = table[table["method"] == "FPC"]
+    middle = sorted(rows["ratio"].unique())[rows["ratio"].nunique() // 2]
+    rows = rows[rows["ratio"] == middle]
     means = rows.groupby(["variant", "width"], sort=False)[
         ["noise_level", "train_error", "test_error"]
     ]
@@ -143,19 +182,4 @@ def _noise_measured(table):
         least = [rows.groupby("variant")["test_error"].mean().idxmin()]
     kinds = {"near the curve": 1.0, "far from the curve": 2.0, "everywhere": 3.0}
     winner = max(kinds, key=least.count)
-    return as_frame([("FPC", "kind of noise that harms least", kinds[winner])])
-
-
-STUDIES = (
-    simulation(
-        11, "three kinds of noise", "Which boundaries are learnt under three kinds of label noise?",
-        _boundary_grid, _measure_boundary, _boundary_key_figures,
-        measured=_boundary_measured,
-        tolerances={"pieces of the boundary under distant noise": Tolerance()},
-    ),
-    simulation(
-        12, "errors against noise", "How do errors grow with the noise, by kind of noise?",
-        _noise_grid, _measure_noise, _noise_key_figures,
-        measured=_noise_measured, tolerances={"kind of noise that harms least": Tolerance()},
-    ),
-)  # fmt: skip
+    return as_cells([("FPC", "kind of noise that harms least", kinds[winner])])

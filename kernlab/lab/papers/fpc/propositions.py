@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from kernlab.approximations import PolynomialMap
 from kernlab.datasets import generators
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.common.equivalence import below
 from kernlab.lab.papers.fpc.toy import features_of
 from kernlab.solvers import solve_hinge_admm, solve_hinge_interior
@@ -20,15 +20,29 @@ SPACES = {"quick": ((2, 3), (2, 9), (4, 3)), "standard": ((2, 3), (2, 9), (4, 3)
 CENTRES = ("first rows", "random rows", "uniform", "on a line", "on a parabola", "each twice")
 
 
-def _centres_grid(profile):
-    return [
-        Point.make("random centres", "PolynomialMap", kind, variables=d, degree=s)
-        for d, s in SPACES.get(profile, SPACES["standard"])
-        for kind in CENTRES
-    ]
+@catalogued("fpc-p1", "Proposition 1: almost every set of centres is fundamental")
+def fundamental_centres(degrees=None, seed=0):
+    """Do n centres span the polynomials of degree s, and do doubles still see it?
+
+    Parameters
+    ----------
+    degrees : sequence of int, optional
+        In two variables; spaces of several dimensions by default.
+    seed : int
+    """
+
+    def grid(profile):
+        spaces = [(2, s) for s in degrees or ()] or SPACES.get(profile, SPACES["standard"])
+        return [
+            point
+            for d, s in spaces
+            for point in product("random centres", "PolynomialMap", CENTRES, variables=d, degree=s)
+        ]
+
+    return Study(grid=grid, measure=measure_centres, key_figures=_centres_key_figures)
 
 
-def _measure_centres(point, seed):
+def measure_centres(point, seed):
     """Rank of the functions (1 + x . eta_j)^s: in exact arithmetic, and what doubles see of it."""
     d, s = point["variables"], point["degree"]
     rng = np.random.default_rng(seed)
@@ -114,16 +128,19 @@ def _centres_key_figures(table):
 
 
 # -------------------------------------------------------------------- Proposition 2
-def _dual_grid(profile):
-    return [
-        Point.make(name, "hinge optimum", repeat=repeat, degree=s)
-        for name in ("fpc-toy", "two-moons", "gaussians")
-        for s in (2, 4)
-        for repeat in range(1 if profile == "quick" else 5)
-    ]
+@catalogued("fpc-p2", "Proposition 2: the dual is a linear programme")
+def dual_programme(degrees=(2, 4), repeats=None):
+    """Do the linear programme, its dual and ADMM's optimum agree?"""
+
+    def grid(profile):
+        times = repeats or (1 if profile == "quick" else 5)
+        names = ("fpc-toy", "two-moons", "gaussians")
+        return product(names, "hinge optimum", repeats=times, degree=degrees)
+
+    return Study(grid=grid, measure=measure_dual, key_figures=_dual_key_figures)
 
 
-def _measure_dual(point, seed):
+def measure_dual(point, seed):
     """Both linear programmes by HiGHS, ADMM's iterates at its usual stop and at the optimum."""
     make = {
         "fpc-toy": generators.fpc_toy,
@@ -182,25 +199,3 @@ def _dual_key_figures(table):
         "ADMM's optimum is above by a share of": below(excess, finest=-3),
         "FPC's usual stop is above by at least": f"{100 * early:.0f} %",
     }
-
-
-STUDIES = (
-    Study(
-        id="fpc-p1",
-        paper="fpc",
-        title="Proposition 1: almost every set of centres is fundamental",
-        question="Do n centres span the polynomials of degree s, and do doubles still see it?",
-        grid=_centres_grid,
-        measure=_measure_centres,
-        key_figures=_centres_key_figures,
-    ),
-    Study(
-        id="fpc-p2",
-        paper="fpc",
-        title="Proposition 2: the dual is a linear programme",
-        question="Do the linear programme, its dual and ADMM's optimum agree?",
-        grid=_dual_grid,
-        measure=_measure_dual,
-        key_figures=_dual_key_figures,
-    ),
-)

@@ -13,7 +13,7 @@ test rows each a mean is a whole multiple of 0.00002, and neither number is one.
 import numpy as np
 
 from kernlab.datasets import generators
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.fpc.toy import course_of
 
 READINGS = {
@@ -31,15 +31,17 @@ REPEATS = {"quick": 1, "standard": 20, "paper": 50}
 STATED = {3.2: 0.01235, 5.0: 0.01153}
 
 
-def _grid(profile):
-    return [
-        Point.make("fpc-toy", "FPC", reading, repeat)
-        for reading in READINGS
-        for repeat in range(REPEATS[profile])
-    ]
+@catalogued("fpc-f6-readings", "Readings of Simulation 1")
+def readings(repeats=None):
+    """Which reading of the toy gives the stated errors, 1.2 % at either tolerance?"""
+
+    def grid(profile):
+        return product("fpc-toy", "FPC", READINGS, repeats or REPEATS[profile])
+
+    return Study(grid=grid, measure=measure_reading, key_figures=_key_figures)
 
 
-def _measure(point, seed):
+def measure_reading(point, seed):
     reading = {"noise": 0.1, "rows": 1000, "symmetric": False} | READINGS[point.variant]
     noise, rows, symmetric = (reading.pop(name) for name in ("noise", "rows", "symmetric"))
     X, y = generators.fpc_toy(rows, noise=noise, seed=[point.repeat, 0])
@@ -80,16 +82,3 @@ def _key_figures(table):
             f"{most.loc[5.0]} steps"
         )
     return figures
-
-
-STUDIES = (
-    Study(
-        id="fpc-f6-readings",
-        paper="fpc",
-        title="Readings of Simulation 1",
-        question="Which reading of the toy gives the stated errors, 1.2 % at either tolerance?",
-        grid=_grid,
-        measure=_measure,
-        key_figures=_key_figures,
-    ),
-)

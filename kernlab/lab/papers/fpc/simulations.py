@@ -4,15 +4,13 @@ import warnings
 from functools import partial
 
 import numpy as np
-import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from kernlab.datasets import generators
-from kernlab.lab.engine.base import Point, Study, Tolerance
-from kernlab.lab.papers.common.cells import as_cells
+from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, product
 from kernlab.lab.papers.fpc.degrees import fit_degrees
-from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, fit, toy
+from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, course_of, described, errors, fit, toy
 
 REPEATS = {"quick": 5, "standard": 20, "paper": 50}
 RECOMMENDED = 3.301  # 10^-3.301 is the recommended tolerance, 5e-4
@@ -21,23 +19,29 @@ ALPHAS = tuple(10.0**e for e in np.arange(-5, 1.01, 0.5))
 BETAS = tuple(float(10.0**e) for e in np.round(np.arange(-2, 2.01, 0.2), 1))
 
 
-def _per_repeat(methods, profile, variants=("",), **parameters):
-    return [
-        Point.make("fpc-toy", method, variant, repeat, **parameters)
-        for method in methods
-        for variant in variants
-        for repeat in range(REPEATS[profile])
-    ]
+def _machines(repeats, **parameters):
+    """A grid: all machines on the toy's rows of each repeat."""
+
+    def grid(profile):
+        return product("fpc-toy", MACHINES, repeats=repeats or REPEATS[profile], **parameters)
+
+    return grid
 
 
 # ------------------------------------------------------------------ Figure 5
-def _data_grid(profile):
-    return [Point.make("fpc-toy", "as drawn", rows=1000)]
+@catalogued("fpc-f5", "Figure 5: the simulated data")
+def simulated_data(rows=1000, noise=0.1):
+    """Where do the toy's rows lie, and which labels are wrong?"""
+
+    def grid(profile):
+        return product("fpc-toy", "as drawn", rows=rows, noise=noise)
+
+    return Study(grid=grid, measure=measure_data, key_figures=_data_key_figures)
 
 
-def _measure_data(point, seed):
+def measure_data(point, seed):
     """The training rows of the first repeat, and which of their labels were reversed."""
-    X, y, _, _ = toy(point["rows"], point.repeat)
+    X, y, _, _ = toy(point["rows"], point.repeat, noise=point["noise"])
     clean = np.where(X[:, 1] >= generators.fpc_bayes_curve(X[:, 0]), 1, -1)
     return [
         {"x1": x1, "x2": x2, "label": int(label), "reversed": int(label != true)}
@@ -51,11 +55,40 @@ def _data_key_figures(table):
 
 
 # ------------------------------------------------------------------ Figure 6
-def _measure_tolerance(point, seed):
+@catalogued("fpc-f6", "Figure 6: when to stop")
+def tolerance_sweep(rows=1000, noise=0.1, degree=DEGREE, repeats=None):
+    """What do smaller tolerances cost, and what do they bring?
+
+    Parameters
+    ----------
+    rows : int
+    noise : float
+        Share of reversed labels.
+    degree : int
+    repeats : int, optional
+    """
+    count = Tolerance(absolute=2, relative=0.3, reason="the largest of 50 repeats")
+    return Study(
+        grid=_machines(repeats, rows=rows, noise=noise, degree=degree),
+        measure=measure_tolerance,
+        key_figures=_tolerance_key_figures,
+        measured=_tolerance_measured,
+        tolerances={
+            "tolerance": Tolerance(relative=0.01, reason="as printed, rounded"),
+            "iterations": count,
+            "test error": Tolerance(
+                absolute=0.002, better="lower", reason="two of 1,000 test rows"
+            ),
+        },
+    )
+
+
+def measure_tolerance(point, seed):
     """One run to the smallest tolerance passes all others on its way."""
-    X, y, X_test, y_test = toy(1000, point.repeat)
+    degree = point["degree"]
+    X, y, X_test, y_test = toy(point["rows"], point.repeat, noise=point["noise"])
     if point.method != "FPC":
-        machine = fit(point.method, X, y)
+        machine = fit(point.method, X, y, degree)
         return [described(machine, X) | errors(machine, X, y, X_test, y_test)]
     waiting, passed = list(EXPONENTS), []
 
@@ -63,7 +96,7 @@ def _measure_tolerance(point, seed):
         while waiting and row["change"] < 10.0 ** -waiting[0]:
             passed.append((waiting.pop(0), row))
 
-    _, fitted = course_of(X, y, tol=10.0 ** -EXPONENTS[-1], max_iter=20_000, callback=watch)
+    _, fitted = course_of(X, y, degree, tol=10.0 ** -EXPONENTS[-1], max_iter=20_000, callback=watch)
     train, test = fitted.transform(X), fitted.transform(X_test)
     return [
         {
@@ -116,15 +149,35 @@ def _tolerance_measured(table):
 
 
 # ------------------------------------------------------------------ Figures 7 and 8
-def _measure_parameter(name, values, point, seed):
+@catalogued("fpc-f7", "Figure 7: the proximal parameter alpha")
+def alpha_sweep(alphas=None, rows=1000, noise=0.1, degree=DEGREE, repeats=None):
+    """Does alpha matter?"""
+    return _parameter_sweep("alpha", alphas or ALPHAS, rows, noise, degree, repeats)
+
+
+@catalogued("fpc-f8", "Figure 8: the Lagrangian parameter beta")
+def beta_sweep(betas=None, rows=1000, noise=0.1, degree=DEGREE, repeats=None):
+    """Does beta matter?"""
+    return _parameter_sweep("beta", betas or BETAS, rows, noise, degree, repeats)
+
+
+def _parameter_sweep(name, values, rows, noise, degree, repeats):
+    every = " ".join(repr(float(value)) for value in values)
+    grid = _machines(repeats, rows=rows, noise=noise, degree=degree, swept=name, values=every)
+    key_figures = partial(_parameter_key_figures, name)
+    return Study(grid=grid, measure=measure_parameter, key_figures=key_figures)
+
+
+def measure_parameter(point, seed):
     """FPC, and ridge regression with the same parameters, which is FPC's first step."""
-    X, y, X_test, y_test = toy(1000, point.repeat)
+    X, y, X_test, y_test = toy(point["rows"], point.repeat, noise=point["noise"])
+    name, degree = point["swept"], point["degree"]
     if point.method == "hinge optimum":
-        machine = fit(point.method, X, y)
+        machine = fit(point.method, X, y, degree)
         return [described(machine, X) | errors(machine, X, y, X_test, y_test)]
     rows, steps = [], {"FPC": 20_000, "ridge": 1}[point.method]
-    for value in values:
-        machine = fit(point.method, X, y, max_iter=steps, **{name: value})
+    for value in map(float, point["values"].split()):
+        machine = fit(point.method, X, y, degree, max_iter=steps, **{name: value})
         rows.append({name: value} | described(machine, X) | errors(machine, X, y, X_test, y_test))
     return rows
 
@@ -150,19 +203,27 @@ COSTS = 10.0 ** np.arange(0, 7, 1.5)  # of SVM-Poly, divided by the kernel's mea
 SVM_STEPS = 20_000  # LIBSVM would take days at high degrees and costs
 
 
-def _degree_grid(profile):
-    methods = (*MACHINES, "SVM-Poly")
-    repeats = {"quick": 1, "standard": 10, "paper": 50}[profile]
-    return [
-        Point.make("fpc-toy", method, repeat=repeat, degree=s)
-        for method in methods
-        for s in DEGREES.get(profile, range(1, 21))
-        for repeat in range(repeats)
-    ]
+@catalogued("fpc-f9", "Figure 9: the degree")
+def degree_sweep(degrees=None, rows=1000, noise=0.1, repeats=None):
+    """Which degree is best, with FPC and with a regularised machine?"""
+
+    def grid(profile):
+        times = repeats or {"quick": 1, "standard": 10, "paper": 50}[profile]
+        every = degrees or DEGREES.get(profile, range(1, 21))
+        methods = (*MACHINES, "SVM-Poly")
+        return product("fpc-toy", methods, repeats=times, degree=every, rows=rows, noise=noise)
+
+    return Study(
+        grid=grid,
+        measure=measure_degree,
+        key_figures=_degree_key_figures,
+        measured=_degree_measured,
+        tolerances={"best degree": Tolerance(absolute=1, reason="errors are flat beside the best")},
+    )
 
 
-def _measure_degree(point, seed):
-    X, y, X_test, y_test = toy(1000, point.repeat)
+def measure_degree(point, seed):
+    X, y, X_test, y_test = toy(point["rows"], point.repeat, noise=point["noise"])
     if point.method == "SVM-Poly":
         return _best_polynomial_machine(point["degree"], X, y, X_test, y_test)
     machine = fit(point.method, X, y, point["degree"])
@@ -195,11 +256,16 @@ def _degree_key_figures(table):
 
 
 def _degree_measured(table):
+    """The best of all degrees that the paper tried: of fewer none is the best of all."""
     cells = []
     for method in ("FPC", "SVM-Poly"):
         means = table[table["method"] == method].groupby("degree")["test_error"].mean()
-        cells.append((method, "best degree", float(means.idxmin())))
-    return as_frame(cells)
+        if set(range(1, 21)) <= set(means.index):
+            cells.append((method, "best degree", float(means.idxmin())))
+        else:
+            tried = f"{len(means)} degrees were tried, of the paper's 20"
+            cells.append((method, "best degree", np.nan, tried))
+    return as_cells(cells)
 
 
 # ------------------------------------------------------------------ Figure 10
@@ -207,16 +273,26 @@ SIZES = {"quick": (5000, 10_000)}
 SCHEMES = {"uniform": "uniform", "first rows": "first", "random rows": "random"}
 
 
-def _scheme_grid(profile):
-    return [
-        Point.make("fpc-toy", "FPC", scheme, repeat, rows=m)
-        for scheme in SCHEMES
-        for m in SIZES.get(profile, range(5000, 50_001, 5000))
-        for repeat in range({"quick": 2, "standard": 5, "paper": 50}[profile])
-    ]
+@catalogued("fpc-f10", "Figure 10: three ways to choose centres")
+def centre_schemes(sizes=None, repeats=None):
+    """Does it matter how centres are chosen?
+
+    Parameters
+    ----------
+    sizes : sequence of int, optional
+        Training rows m.
+    repeats : int, optional
+    """
+
+    def grid(profile):
+        rows = sizes or SIZES.get(profile, range(5000, 50_001, 5000))
+        times = repeats or {"quick": 2, "standard": 5, "paper": 50}[profile]
+        return product("fpc-toy", "FPC", SCHEMES, times, rows=rows)
+
+    return Study(grid=grid, measure=measure_scheme, key_figures=_scheme_key_figures)
 
 
-def _measure_scheme(point, seed):
+def measure_scheme(point, seed):
     """All degrees together; the best on the test rows counts, as in the paper."""
     X, y, X_test, y_test = toy(point["rows"], point.repeat)
     fits = fit_degrees(
@@ -236,57 +312,3 @@ def _measure_scheme(point, seed):
 def _scheme_key_figures(table):
     means = 100 * table.groupby("variant", sort=False)["test_error"].mean()
     return {scheme: f"test error {value:.1f} %" for scheme, value in means.items()}
-
-
-def as_frame(cells):
-    return pd.DataFrame(cells, columns=["row", "column", "value"]).dropna()
-
-
-def simulation(figure, title, question, grid, measure, key_figures, **more):
-    return Study(
-        id=f"fpc-f{figure}",
-        paper="fpc",
-        title=f"Figure {figure}: {title}",
-        question=question,
-        grid=grid,
-        measure=measure,
-        key_figures=key_figures,
-        **more,
-    )
-
-
-STUDIES = (
-    simulation(
-        5, "the simulated data", "Where do the toy's rows lie, and which labels are wrong?",
-        _data_grid, _measure_data, _data_key_figures,
-    ),
-    simulation(
-        6, "when to stop", "What do smaller tolerances cost, and what do they bring?",
-        partial(_per_repeat, tuple(MACHINES)), _measure_tolerance, _tolerance_key_figures,
-        measured=_tolerance_measured,
-        tolerances={
-            "tolerance": Tolerance(relative=0.01),
-            "iterations": Tolerance(absolute=2, relative=0.3),
-            "test error": Tolerance(absolute=0.005, better="lower"),
-        },
-    ),
-    simulation(
-        7, "the proximal parameter alpha", "Does alpha matter?",
-        partial(_per_repeat, tuple(MACHINES)), partial(_measure_parameter, "alpha", ALPHAS),
-        partial(_parameter_key_figures, "alpha"),
-    ),
-    simulation(
-        8, "the Lagrangian parameter beta", "Does beta matter?",
-        partial(_per_repeat, tuple(MACHINES)), partial(_measure_parameter, "beta", BETAS),
-        partial(_parameter_key_figures, "beta"),
-    ),
-    simulation(
-        9, "the degree", "Which degree is best, with FPC and with a regularised machine?",
-        _degree_grid, _measure_degree, _degree_key_figures,
-        measured=_degree_measured, tolerances={"best degree": Tolerance(absolute=3)},
-    ),
-    simulation(
-        10, "three ways to choose centres", "Does it matter how centres are chosen?",
-        _scheme_grid, _measure_scheme, _scheme_key_figures,
-    ),
-)  # fmt: skip

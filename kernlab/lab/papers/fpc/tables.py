@@ -13,42 +13,97 @@ chosen.
 from functools import partial
 from math import nan
 
-from kernlab.datasets import get_entry, is_bundled, load_dataset, protocol_rows
-from kernlab.lab.engine.base import Point, Study, Tolerance
+from kernlab.datasets import get_entry, load_dataset, protocol_rows
+from kernlab.datasets.files import is_path
+from kernlab.lab.engine import Cell, Study, Tolerance, catalogued, product
 from kernlab.lab.papers.common.cells import ENOUGH_REPEATS, as_cells, spread_cell
+from kernlab.lab.papers.common.data_tables import counted
 from kernlab.lab.papers.fpc.methods import OURS, PAPERS, measured_row
 
 MACHINES = ("SVM-RBF", "SVM-Poly")
+QUICK = ("breast-cancer", "magic")
 GRID_SIZES = {"SVM-RBF": 11 * 11, "SVM-Poly": 10 * 11 * 11}  # of the paper: C, width and degree
 # Repeats: of what is fast, and of support vector machines; and the budget of tuning.
 EXTENT = {"quick": (2, 1, "small"), "standard": (20, 2, "coarse"), "paper": (50, 50, "paper")}
 TIMED = {"quick": (1, 1, "small"), "standard": (3, 1, "coarse"), "paper": (50, 50, "paper")}
+SECONDS = Tolerance(relative=0.5, better="lower", reason="another machine")
 SECONDS_PER_SQUARED_ROW = {"SVM-RBF": 5e-8, "SVM-Poly": 3e-7}
 
 
-def _grid(extent, methods, profile):
-    repeats, machine_repeats, budget = extent[profile]
-    names = [name for name, _ in protocol_rows("fpc-t1")[1]]
-    if profile == "quick":
-        names = [name for name in names if is_bundled(name)]
-    return [
-        Point.make(name, method, repeat=repeat, budget=budget)
-        for name in names
-        for method in methods
-        for repeat in range(machine_repeats if method in MACHINES else repeats)
+@catalogued("fpc-t2", "Table II: test accuracy")
+def accuracies(datasets=None, repeats=None, seed=0):
+    """How accurate is FPC beside two support vector machines and random forests?"""
+    columns = {
+        "accuracy": ("test_accuracy", 100.0, "mean"),
+        "accuracy sd": ("test_accuracy", 100.0, "std"),
+    }
+    point = Tolerance(absolute=1.0, better="higher", reason="points; the table's sd is up to 3")
+    return _table(
+        EXTENT, (*PAPERS, *OURS), datasets, repeats, columns, _accuracy_key_figures,
+        {"accuracy": point, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")},
+    )  # fmt: skip
+
+
+@catalogued("fpc-t3", "Table III: training time")
+def training_times(datasets=None, repeats=None, seed=0):
+    """How long do the four methods train, at the parameters chosen?"""
+    return _table(
+        TIMED, (*PAPERS, *OURS), datasets, repeats,
+        {"training time": ("fit_seconds", 1.0, "mean")}, _size_key_figures,
+        {"training time": SECONDS}, timing=True,
+    )  # fmt: skip
+
+
+@catalogued("fpc-t4", "Table IV: test time and sparsity")
+def prediction_times(datasets=None, repeats=None, seed=0):
+    """How long does predicting take, and on how many terms does it depend?"""
+    columns = {
+        "test time": ("predict_seconds", 1.0, "mean"),
+        "sparsity": ("sparsity", 1.0, "mean"),
+    }
+    terms = Tolerance(relative=0.25, reason="it jumps with the degree of each split")
+    return _table(
+        TIMED, PAPERS, datasets, repeats, columns, _size_key_figures,
+        {"test time": SECONDS, "sparsity": terms}, timing=True,
+    )  # fmt: skip
+
+
+def _table(extent, methods, datasets, repeats, columns, key_figures, tolerances, timing=False):
+    def grid(profile):
+        times, machine_times, budget = extent[profile]
+        names = datasets or [name for name, _ in protocol_rows("fpc-t1")[1]]
+        if profile == "quick" and not datasets:
+            names = [name for name in names if name in QUICK]
+
+        def of_method(method):
+            return repeats or (machine_times if method in MACHINES else times)
+
         # A support vector machine on MAGIC takes longer than all else of the quick profile.
-        if not (profile == "quick" and method in MACHINES and name == "magic")
-    ]
+        points = product(names, methods, repeats=of_method, budget=budget)
+        slow = profile == "quick" and not datasets
+        return [p for p in points if not (slow and p.method in MACHINES and p.dataset == "magic")]
+
+    return Study(
+        grid=grid,
+        measure=measure_method,
+        timing=timing,
+        predict_seconds=predict_seconds,
+        key_figures=key_figures,
+        measured=partial(_cells, columns),
+        tolerances={f"{{method}} {name}": value for name, value in tolerances.items()},
+    )
 
 
-def _measure(point, seed):
+def measure_method(point, seed):
     data = load_dataset(point.dataset, paper="fpc", seed=point.repeat)
     return measured_row(point.method, data, point["budget"], seed)
 
 
-def _predict_seconds(point):
+def predict_seconds(point):
     """What a support vector machine will take on all training rows, from their number."""
     if point.method not in MACHINES:
+        return None
+    if is_path(point.dataset):
         return None
     rows = {file.rows for copy in get_entry(point.dataset).copies[:1] for file in copy.train}
     known = [n for n in rows if n]
@@ -110,65 +165,8 @@ def _not_comparable(method, printed, rows):
     return ""
 
 
-def _tolerances(**by_column):
-    return {
-        f"{method} {column.replace('_', ' ')}": tolerance
-        for method in PAPERS
-        for column, tolerance in by_column.items()
-    }
-
-
-SECONDS = Tolerance(relative=0.5, better="lower")
-
-STUDIES = (
-    Study(
-        id="fpc-t2",
-        paper="fpc",
-        title="Table II: test accuracy",
-        question="How accurate is FPC beside two support vector machines and random forests?",
-        grid=partial(_grid, EXTENT, (*PAPERS, *OURS)),
-        measure=_measure,
-        predict_seconds=_predict_seconds,
-        key_figures=_accuracy_key_figures,
-        measured=partial(
-            _cells,
-            {
-                "accuracy": ("test_accuracy", 100.0, "mean"),
-                "accuracy sd": ("test_accuracy", 100.0, "std"),
-            },
-        ),
-        tolerances=_tolerances(
-            accuracy=Tolerance(absolute=1.0, better="higher"),
-            accuracy_sd=Tolerance(absolute=0.5),
-        ),
-    ),
-    Study(
-        id="fpc-t3",
-        paper="fpc",
-        title="Table III: training time",
-        question="How long do the four methods train, at the parameters chosen?",
-        grid=partial(_grid, TIMED, (*PAPERS, *OURS)),
-        measure=_measure,
-        timing=True,
-        predict_seconds=_predict_seconds,
-        key_figures=_size_key_figures,
-        measured=partial(_cells, {"training time": ("fit_seconds", 1.0, "mean")}),
-        tolerances=_tolerances(training_time=SECONDS),
-    ),
-    Study(
-        id="fpc-t4",
-        paper="fpc",
-        title="Table IV: test time and sparsity",
-        question="How long does predicting take, and on how many terms does it depend?",
-        grid=partial(_grid, TIMED, PAPERS),
-        measure=_measure,
-        timing=True,
-        predict_seconds=_predict_seconds,
-        key_figures=_size_key_figures,
-        measured=partial(
-            _cells,
-            {"test time": ("predict_seconds", 1.0, "mean"), "sparsity": ("sparsity", 1.0, "mean")},
-        ),
-        tolerances=_tolerances(test_time=SECONDS, sparsity=Tolerance(relative=0.25)),
-    ),
-)
+# ----------------------------------------------------------------------------- Table I
+@catalogued("fpc-t1", "UCI data sets of FPC")
+def data_sets(datasets=None):
+    """Are the data sets that are there those of Table I?"""
+    return counted("fpc-t1", datasets, [Cell("rows", "rows"), Cell("features", "features")])

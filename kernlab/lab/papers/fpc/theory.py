@@ -6,26 +6,32 @@ import numpy as np
 from sklearn.svm import SVC
 
 from kernlab.datasets import generators
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.fpc.propositions import primal_value
 from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, features_of, fit, toy
 from kernlab.solvers import solve_hinge_interior
 
 # -------------------------------------------------------------------- Theorems 1 and 2
-COURSES = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
+SETTINGS = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
 
 
-def _course_grid(profile):
-    steps = {"quick": 1000}.get(profile, 5000)
-    points = [Point.make("fpc-toy", "FPC", kind, steps=steps) for kind in COURSES]
-    return [*points, Point.make("fpc-toy", "hinge optimum", "to the optimum", steps=steps)]
+@catalogued("fpc-thm12", "Theorems 1 and 2: ADMM converges, in steps that never grow")
+def convergence(steps=None):
+    """How do ADMM's steps and its objective fall, and where does FPC stop?"""
+
+    def grid(profile):
+        count = steps or (1000 if profile == "quick" else 5000)
+        optimum = product("fpc-toy", "hinge optimum", "to the optimum", steps=count)
+        return product("fpc-toy", "FPC", SETTINGS, steps=count) + optimum
+
+    return Study(grid=grid, measure=measure_convergence, key_figures=_convergence_key_figures)
 
 
-def _measure_course(point, seed):
+def measure_convergence(point, seed):
     """Squared H-norm, objective and residual of the steps 1, ..., spaced ever wider."""
     X, y, _, _ = toy(1000, point.repeat)
     if point.method == "FPC":
-        settings = {"tol": 0.0, "max_iter": point["steps"]} | COURSES[point.variant]
+        settings = {"tol": 0.0, "max_iter": point["steps"]} | SETTINGS[point.variant]
         trace = course_of(X, y, **settings)[0].trace_table()
         growth = trace["change"].pct_change().iloc[1:].max()
     else:
@@ -49,7 +55,7 @@ def _measure_course(point, seed):
     ]
 
 
-def _course_key_figures(table):
+def _convergence_key_figures(table):
     figures = {}
     for kind, rows in table[table["method"] == "FPC"].groupby("variant", sort=False):
         last = rows.iloc[-1]
@@ -65,14 +71,29 @@ SMOOTHNESS = (1.0, 2.0)
 ROWS = {"quick": (100, 300, 1000, 3000), "standard": (100, 300, 1000, 3000, 10_000, 30_000)}
 
 
-def _rate_grid(profile):
-    return [
-        Point.make("fpc-toy", method, f"smoothness {alpha:g}", repeat, rows=m, smoothness=alpha)
-        for alpha in SMOOTHNESS
-        for m in ROWS.get(profile, ROWS["standard"])
-        for method in MACHINES
-        for repeat in range({"quick": 3, "standard": 10}.get(profile, 50))
-    ]
+@catalogued("fpc-thm3", "Theorem 3: the learning rate")
+def learning_rate(sizes=None, repeats=None):
+    """Does the excess error fall as fast as the theorem says when s grows with m?
+
+    Parameters
+    ----------
+    sizes : sequence of int, optional
+        Training rows m.
+    repeats : int, optional
+    """
+
+    def grid(profile):
+        times = repeats or {"quick": 3, "standard": 10}.get(profile, 50)
+        rows = sizes or ROWS.get(profile, ROWS["standard"])
+        return [
+            point
+            for alpha in SMOOTHNESS
+            for point in product(
+                "fpc-toy", MACHINES, f"smoothness {alpha:g}", times, rows=rows, smoothness=alpha
+            )
+        ]
+
+    return Study(grid=grid, measure=measure_rate, key_figures=_rate_key_figures)
 
 
 def prescribed_degree(m, smoothness, variables=2):
@@ -81,7 +102,7 @@ def prescribed_degree(m, smoothness, variables=2):
     return max(1, int((m / math.log(m)) ** (1.0 / (smoothness + variables))))
 
 
-def _measure_rate(point, seed):
+def measure_rate(point, seed):
     m = point["rows"]
     degree = prescribed_degree(m, point["smoothness"])
     X, y, X_test, y_test = toy(m, point.repeat, test_rows=20_000)
@@ -107,16 +128,20 @@ def _rate_key_figures(table):
 
 
 # -------------------------------------------------------------------- Figure 2b
-def _margin_grid(profile):
-    sizes = (50, 100, 200, 400, 800, 1600) + ((3200, 6400) if profile != "quick" else ())
-    return [
-        Point.make("fpc-toy", "LIBSVM", "separable", repeat, rows=m)
-        for m in sizes
-        for repeat in range(3 if profile == "quick" else 10)
-    ]
+@catalogued("fpc-f2", "Figure 2: the margin shrinks as data grow")
+def shrinking_margin(sizes=None, repeats=None):
+    """What becomes of the margin when more and more rows are drawn?"""
+
+    def grid(profile):
+        quick = profile == "quick"
+        rows = sizes or (50, 100, 200, 400, 800, 1600) + (() if quick else (3200, 6400))
+        times = repeats or (3 if quick else 10)
+        return product("fpc-toy", "LIBSVM", "separable", times, rows=rows)
+
+    return Study(grid=grid, measure=measure_margin, key_figures=_margin_key_figures)
 
 
-def _measure_margin(point, seed):
+def measure_margin(point, seed):
     """A machine without slack on rows without noise: the width of its margin, and who is near."""
     X, y = generators.fpc_toy(point["rows"], noise=0.0, seed=point.repeat)
     machine = SVC(C=1e8, gamma=5.0, cache_size=500).fit(X, y)
@@ -138,34 +163,3 @@ def _margin_key_figures(table):
     return {
         f"{m} rows": f"{row.rows_near:.0f} within 0.02 of the curve" for m, row in means.iterrows()
     }
-
-
-STUDIES = (
-    Study(
-        id="fpc-thm12",
-        paper="fpc",
-        title="Theorems 1 and 2: ADMM converges, in steps that never grow",
-        question="How do ADMM's steps and its objective fall, and where does FPC stop?",
-        grid=_course_grid,
-        measure=_measure_course,
-        key_figures=_course_key_figures,
-    ),
-    Study(
-        id="fpc-thm3",
-        paper="fpc",
-        title="Theorem 3: the learning rate",
-        question="Does the excess error fall as fast as the theorem says when s grows with m?",
-        grid=_rate_grid,
-        measure=_measure_rate,
-        key_figures=_rate_key_figures,
-    ),
-    Study(
-        id="fpc-f2",
-        paper="fpc",
-        title="Figure 2: the margin shrinks as data grow",
-        question="What becomes of the margin when more and more rows are drawn?",
-        grid=_margin_grid,
-        measure=_measure_margin,
-        key_figures=_margin_key_figures,
-    ),
-)
