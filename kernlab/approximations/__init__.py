@@ -8,7 +8,7 @@ from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.fourier import FourierMap
 from kernlab.approximations.hss import HSSKernel
 from kernlab.approximations.nystrom import Nystrom
-from kernlab.approximations.polynomial.approximation import PolynomialMap
+from kernlab.approximations.polynomial import PolynomialMap
 from kernlab.approximations.reduced import ReducedMap
 
 __all__ = [

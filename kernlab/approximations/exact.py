@@ -10,7 +10,8 @@ the LASN paper). Features of new points are F = K(x, points) M, as of the Nystro
 - "root": the symmetric root, F = V S^1/2 V^T = K^1/2 (LLSVM, Table 1).
 """
 
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -20,12 +21,14 @@ from kernlab.approximations.base import FeatureMap, held_bytes
 from kernlab.approximations.landmarkmap import CholeskyMap, SpectralMap
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite
+from kernlab.parameters import one_of
 from kernlab.runtime import require_memory, row_blocks
 
 FACTORS = ("cholesky", "eigenvectors", "root")
 NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out
 
 
+@dataclass(eq=False, repr=False)
 class ExactKernel(FeatureMap):
     """The exact kernel matrix of the fitted rows: features, operator and shifted solves.
 
@@ -63,28 +66,18 @@ class ExactKernel(FeatureMap):
     True
     """
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        factor="cholesky",
-        rank_tol=1e-14,
-        max_memory=None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.factor = factor
-        self.rank_tol = rank_tol
-        self.max_memory = max_memory
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    factor: str = "cholesky"
+    rank_tol: float = 1e-14
+    max_memory: object = None
+
+    checks: ClassVar[dict] = FeatureMap.checks | {"factor": one_of(*FACTORS)}
 
     def _fit(self, rows, sample_weight=None):
-        if self.factor not in FACTORS:
-            raise ValueError(f"factor={self.factor!r} is not one of {', '.join(FACTORS)}")
         n = len(rows)
         require_memory(
             5 * 8 * n * n,

@@ -7,6 +7,7 @@ Laplacian. D / 2 draws of w give D features whose inner products have an error o
 whatever the data: they are what data-dependent landmarks must beat. |F_i| is 1, as k(x, x) is.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from kernlab.parameters import whole
 from kernlab.runtime import require_memory
 
 
+@dataclass(eq=False, repr=False)
 class FourierMap(FeatureMap):
     """Features whose inner products estimate a Gaussian or Laplacian kernel without bias.
 
@@ -45,16 +47,14 @@ class FourierMap(FeatureMap):
     (2000, True)
     """
 
-    checks: ClassVar[dict] = {"n_components": whole}
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    n_components: int = 200
+    random_state: object = None
+    max_memory: object = None
 
-    def __init__(
-        self, kernel="rbf", *, gamma="scale", n_components=200, random_state=None, max_memory=None
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
-        self.max_memory = max_memory
+    checks: ClassVar[dict] = {"n_components": whole}
 
     def _fit(self, rows, sample_weight=None):
         if not isinstance(self.kernel_, RBF | Laplacian):

@@ -49,7 +49,15 @@ def kmeans_centres(X, n_centres, n_steps, generator, weights=None, max_memory=No
         )
         parts = found.data, used[found.indices], found.indptr
         return sp.csr_matrix(parts, shape=(n_centres, X.shape[1]))
-    _require_memory(X, n_centres, max_memory)
+    (n, p), held = X.shape, X.nnz if sp.issparse(X) else X.shape[0] * X.shape[1]
+    wide = held if _stays_sparse(X, max_memory) else n_centres * p
+    require_memory(
+        4 * held + 12 * wide,
+        max_memory,
+        what=f"{n_centres:,} centres of {n:,} rows of {p:,} features",
+        arithmetic=f"4 x {held:,} + 3 x {wide:,} x 4 bytes",
+        way_out="Allow more with max_memory, or take landmarks='uniform'.",
+    )
     rows, shift, scale = _comparable(X, max_memory)
     centres = rows[draw(rows.shape[0], n_centres, generator, weights)]
     for _ in range(n_steps):
@@ -74,25 +82,13 @@ def draw(n, k, generator, weights=None):
     return np.sort(generator.choice(n, k, replace=False, p=weights / weights.sum()))
 
 
-def _require_memory(X, n_centres, max_memory):
-    n, p = X.shape
-    values = X.nnz if sp.issparse(X) else n * p
-    require_memory(
-        4 * values + 12 * n_centres * p,
-        max_memory,
-        what=f"{n_centres:,} centres of {n:,} rows of {p:,} features",
-        arithmetic=f"4 x {values:,} + 3 x {n_centres:,} x {p:,} x 4 bytes",
-        way_out="Allow more with max_memory, or take landmarks='uniform'.",
-    )
-
-
 def _comparable(X, max_memory):
     """The rows in single precision, about zero and of size one, so that nothing overflows."""
     largest = float(np.abs(X.data).max(initial=0.0)) if sp.issparse(X) else _largest(X)
     scale = largest if largest > 0 else 1.0
     if sp.issparse(X):
         rows = sp.csr_matrix(((X.data / scale).astype(np.float32), X.indices, X.indptr), X.shape)
-        if 4 * X.shape[0] * X.shape[1] > min(DENSE_BYTES, memory_limit(max_memory) // 4):
+        if _stays_sparse(X, max_memory):
             return rows, None, scale
         return rows.toarray(), np.zeros(X.shape[1]), scale
     blocks = _blocks(X)
@@ -101,6 +97,11 @@ def _comparable(X, max_memory):
     for part in blocks:
         rows[part] = X[part] / scale - mean
     return rows, mean * scale, scale
+
+
+def _stays_sparse(X, max_memory):
+    room = min(DENSE_BYTES, memory_limit(max_memory) // 4)
+    return sp.issparse(X) and 4 * X.shape[0] * X.shape[1] > room
 
 
 def _largest(X):

@@ -1,4 +1,4 @@
-"""From kernel values at the landmarks to features: F = K_rl M with M M^T = K_ll^+.
+"""From kernel values at points to features: F = K(x, points) M.
 
 A map is linear, so weights w of the features are weights M w of the kernel values (`fold`), and
 gradients come back through M^T (`unfold`): whoever needs scores and gradients only never has to
@@ -18,20 +18,13 @@ class CholeskyMap:
         self.lower = np.asfortranarray(lower)
         self.n_landmarks = self.n_features = len(lower)
         self.nbytes = self.lower.nbytes
-        self._single = None
 
     def apply(self, values):
         """The features of rows of kernel values, which are overwritten."""
-        solve = la.blas.get_blas_funcs("trsm", (values,))
+        lower = self.lower.astype(values.dtype, copy=False)
         # L F^T = K_lr; a row-ordered array is its transpose's column-ordered one, as BLAS wants it.
-        return solve(1.0, self._in(values.dtype), values.T, lower=1, overwrite_b=1).T
-
-    def _in(self, dtype):
-        if dtype == np.float64:
-            return self.lower
-        if self._single is None:
-            self._single = self.lower.astype(np.float32, order="F")
-        return self._single
+        solve = la.blas.get_blas_funcs("trsm", (values,))
+        return solve(1.0, lower, values.T, lower=1, overwrite_b=1).T
 
     def fold(self, weights):
         return la.solve_triangular(self.lower, weights, lower=True, trans="T", check_finite=False)

@@ -15,6 +15,8 @@ other:
 """
 
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
@@ -26,6 +28,7 @@ from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
 from kernlab.kernels import RBF
+from kernlab.parameters import one_of
 from kernlab.runtime import for_each_block, memory_limit, on_single_blas_thread, require_memory
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
@@ -33,51 +36,71 @@ MANY_VALUES = 2**21
 MANY_FEATURES = 64  # from here on products cost more than exponentials
 
 
+@dataclass(eq=False, repr=False)
 class Nystrom(FeatureMap):
     """Features F with F F^T near K, from k landmarks.
 
-    Parameters: the kernel's (see `make_kernel`); `n_landmarks` (a number, or "sqrt" of the rows)
-    and `landmarks` (a rule of `LANDMARKS`, or an array of points); `factor` (see the module);
-    `floor`, what counts as nothing, relative to the mean diagonal of K_ll (for the Gaussian kernel
-    that is 1, as in the papers); `dtype` of the features (None: that of X; float32 halves time and
-    memory); `landmark_params`, further arguments of `choose_landmarks`.
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0
+        The kernel's (see `make_kernel`).
+    n_landmarks : int or "sqrt", default "sqrt"
+        k; the square root of the number of rows.
+    landmarks : str or array, default "kmeans"
+        A rule of `LANDMARKS`, or the points themselves.
+    factor : "cholesky", "eigen-drop" or "eigen-replace", default "cholesky"
+        See the module.
+    floor : float, default 1e-6
+        What counts as nothing, relative to the mean diagonal of K_ll (for the Gaussian kernel that
+        is 1, as in the papers).
+    dtype : "float32", "float64" or None, default None
+        Of the features; None is that of the rows. float32 halves time and memory.
+    landmark_params : dict, default None
+        Further arguments of `choose_landmarks`.
+    random_state, max_memory
+        As everywhere.
 
-    Fitted: `landmarks_`, `map_` (M), `rank_` (the number of features), `effective_rank_`
-    (directions of K_ll above `floor`), `kernel_`, `nbytes`, `timings_`.
+    Attributes
+    ----------
+    landmarks_ : array or CSR matrix
+    map_ : M
+    rank_ : int
+        The number of features.
+    effective_rank_ : int
+        Directions of K_ll above `floor`.
+
+    Examples
+    --------
+    >>> from kernlab.approximations import Nystrom
+    >>> from sklearn.datasets import make_moons
+    >>> X, _ = make_moons(300, random_state=0)
+    >>> nystrom = Nystrom(gamma=1.0, n_landmarks=40, random_state=0)
+    >>> nystrom.fit_transform(X).shape, nystrom.error(X) < 1e-3
+    ((300, 26), True)
     """
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        n_landmarks="sqrt",
-        landmarks="kmeans",
-        factor="cholesky",
-        floor=1e-6,
-        dtype=None,
-        landmark_params=None,
-        random_state=None,
-        max_memory=None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.factor = factor
-        self.floor = floor
-        self.dtype = dtype
-        self.landmark_params = landmark_params
-        self.random_state = random_state
-        self.max_memory = max_memory
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    n_landmarks: object = "sqrt"
+    landmarks: object = "kmeans"
+    factor: str = "cholesky"
+    floor: float = 1e-6
+    dtype: object = None
+    landmark_params: dict | None = None
+    random_state: object = None
+    max_memory: object = None
+
+    checks: ClassVar[dict] = FeatureMap.checks | {"factor": one_of(*FACTORS)}
 
     @on_single_blas_thread
     def _fit(self, rows, sample_weight=None):
-        self._check_parameters()
+        if not 0.0 < self.floor < 1.0:
+            raise ValueError(f"floor={self.floor!r} must lie between 0 and 1")
+        if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype={self.dtype!r} must be float32, float64 or None")
         with self._timed("landmarks"):
             chosen = choose_landmarks(
                 rows,
@@ -92,21 +115,13 @@ class Nystrom(FeatureMap):
         with self._timed("map"):
             self._fit_map(chosen)
 
-    def _check_parameters(self):
-        if self.factor not in FACTORS:
-            raise ValueError(f"factor={self.factor!r} is not one of {', '.join(FACTORS)}")
-        if not 0.0 < self.floor < 1.0:
-            raise ValueError(f"floor={self.floor!r} must lie between 0 and 1")
-        if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype={self.dtype!r} must be float32, float64 or None")
-
     def _fit_map(self, landmarks):
-        k = landmarks.shape[0]
+        k, values = landmarks.shape[0], held_bytes(landmarks) // landmarks.dtype.itemsize
         require_memory(
-            3 * 8 * k * k,
+            3 * 8 * (k * k + values),
             self.max_memory,
             what=f"the map of {k:,} landmarks",
-            arithmetic=f"3 x {k:,}^2 x 8 bytes",
+            arithmetic=f"3 x ({k:,}^2 + {values:,} values of landmarks) x 8 bytes",
             way_out="Allow more with max_memory, or take fewer landmarks.",
         )
         K = self.kernel_(landmarks.astype(np.float64, copy=False))
@@ -126,16 +141,16 @@ class Nystrom(FeatureMap):
 
     def _refuse(self, K):
         smallest, largest = la.eigvalsh(K)[[0, -1]]
+        name = type(self.kernel_).__name__
         if smallest == largest == 0.0:
             raise ValueError(
-                f"the {type(self.kernel_).__name__} kernel is zero on all landmarks, so that no "
-                "features can be made of it: are the rows all zero?"
+                f"the {name} kernel is zero on all landmarks, so that no features can be made of "
+                "it: are the rows all zero?"
             )
         raise ValueError(
-            f"the {type(self.kernel_).__name__} kernel matrix of the landmarks is not positive "
-            f"semidefinite (eigenvalues from {smallest:.3g} to {largest:.3g}), so no features give "
-            "it: choose other kernel parameters, a positive definite kernel, or "
-            "approximation='reduced', which needs none"
+            f"the {name} kernel matrix of the landmarks is not positive semidefinite (eigenvalues "
+            f"from {smallest:.3g} to {largest:.3g}), so no features give it: choose other kernel "
+            "parameters, a positive definite kernel, or approximation='reduced', which needs none"
         )
 
     @property
@@ -148,8 +163,7 @@ class Nystrom(FeatureMap):
 
     # ------------------------------------------------------------------------- features
     def _block(self, X):
-        dtype = self._precision(X)
-        return self.map_.apply(self._values(X, self._landmarks_for(X, dtype), dtype))
+        return self.map_.apply(self._values(X, self._precision(X)))
 
     def features(self, X):
         """The features of rows X as a solver takes them: kernel values, and the map M.
@@ -170,37 +184,35 @@ class Nystrom(FeatureMap):
         """k(x, x) of all rows; where distances alone are seen, that of one."""
         if self.kernel_.sees_distances:
             return np.broadcast_to(self.kernel_.diag(rows.block(slice(0, 1))), len(rows))
-        return np.concatenate([self.kernel_.diag(rows.block(part)) for part in rows.slices()])
+        return np.concatenate([self.kernel_.diag(block) for _, block in rows.blocks()])
 
     def _mapped(self, rows, dtype, squared_norms):
         return Features.mapped(
-            lambda: self.kernel_values(rows, dtype),
+            lambda: self._kernel_values(rows, dtype),
             self.map_,
             lambda part, room: self._block(rows.block(part)),
             self._precision(rows),
             squared_norms=squared_norms,  # |phi(x)|^2, of which the features show a part
-            error=self.value_error(rows, dtype),
+            error=self._value_error(rows, dtype),
             in_double=lambda: self._mapped(rows, np.dtype(np.float64), squared_norms),
             whole=(lambda: self.transform(rows)) if rows.in_memory else None,
         )
 
-    def kernel_values(self, X, dtype=None):
-        """K(X, landmarks), to which `map_` belongs: the features are `map_.apply` of its rows."""
-        rows = self._validated_rows(X)
-        dtype = np.dtype(dtype or self._precision(rows))
+    def _kernel_values(self, rows, dtype):
+        """K(rows, landmarks), to which `map_` belongs."""
         values = self._room_for(len(rows), self.map_.n_landmarks, dtype, "kernel values")
 
         def compute(part):
-            block = rows.block(part)
-            values[part] = self._values(block, self._landmarks_for(block, dtype), dtype)
+            values[part] = self._values(rows.block(part), dtype)
 
         with self._timed("features"):
             for_each_block(compute, self._slices(*values.shape))
         return values
 
-    def _values(self, X, landmarks, dtype):
-        X = X.astype(landmarks.dtype, copy=False)
-        return self.kernel_(X, landmarks).astype(dtype, copy=False)
+    def _values(self, X, dtype):
+        landmarks = self._landmarks_for(X, dtype)
+        values = self.kernel_(X.astype(landmarks.dtype, copy=False), landmarks)
+        return values.astype(dtype, copy=False)
 
     def _landmarks_for(self, X, dtype):
         """The landmarks in the precision in which kernel values are computed.
@@ -209,32 +221,22 @@ class Nystrom(FeatureMap):
         of the value: too much for rows that are many bandwidths long.
         """
         points = self.landmarks_
-        if dtype == np.float64 or X.dtype == np.float32 or points.shape[1] < MANY_FEATURES:
-            return points
-        if not isinstance(self.kernel_, RBF):
+        few = points.shape[1] < MANY_FEATURES or not isinstance(self.kernel_, RBF)
+        if few or dtype == np.float64 or X.dtype == np.float32:
             return points
         centred = points if sp.issparse(points) else points - points.mean(axis=0)
         longest = float(row_norms(centred, squared=True).max())
         return points.astype(np.float32) if 4.0 * self.kernel_.gamma * longest <= 32.0 else points
 
-    def value_error(self, X, dtype):
+    def _value_error(self, rows, dtype):
         """About how far kernel values in this precision are off, relative to their size."""
         if dtype == np.float64:
             return np.finfo(np.float64).eps
-        computed_in_single = self._landmarks_for(X, dtype).dtype == np.float32
+        computed_in_single = self._landmarks_for(rows, dtype).dtype == np.float32
         return np.finfo(np.float32).eps * (8.0 if computed_in_single else 0.5)
 
     def expansion(self, coefficients):
         return self.landmarks_, self.map_.fold(np.asarray(coefficients, dtype=np.float64))
-
-    # ------------------------------------------------------------------- how good it is
-    def point_errors(self, X):
-        """How far each point's image is from the span of the landmarks, relative to its length.
-
-        sqrt(1 - |phi(x)|^2 / k(x, x)): 0 where the landmarks explain a point, 1 where they do not.
-        """
-        left, diagonal = self._unexplained(X)
-        return np.sqrt(np.clip(left / np.maximum(diagonal, np.finfo(float).tiny), 0.0, 1.0))
 
     def trace_error(self, X):
         """trace(K - F F^T) / trace(K) on the rows of X.
@@ -242,30 +244,26 @@ class Nystrom(FeatureMap):
         The trace bounds the spectral and the Frobenius norm of K - F F^T, which has no negative
         eigenvalues.
         """
-        left, diagonal = self._unexplained(X)
-        return float(left.sum() / max(diagonal.sum(), np.finfo(float).tiny))
+        left = total = 0.0
+        for _, block in self._validated_rows(X).blocks(ROWS_PER_BLOCK):
+            F, diagonal = self.transform(block), self.kernel_.diag(block).astype(np.float64)
+            explained = np.einsum("ij,ij->i", F, F, dtype=np.float64)
+            left += float(np.maximum(diagonal - explained, 0.0).sum())
+            total += float(diagonal.sum())
+        return left / max(total, np.finfo(float).tiny)
 
-    def _unexplained(self, X):
-        """k(x, x) - |phi(x)|^2 and k(x, x)."""
-        rows = self._validated_rows(X)
-        left, diagonal = np.empty(len(rows)), np.empty(len(rows))
-        for part, block in rows.blocks(ROWS_PER_BLOCK):
-            F, diagonal[part] = self.transform(block), self.kernel_.diag(block)
-            left[part] = diagonal[part] - np.einsum("ij,ij->i", F, F, dtype=np.float64)
-        return np.maximum(left, 0.0), diagonal
-
-    def leading(self, n_landmarks):
+    def leading(self, rank):
         """The approximation on the first landmarks only, which needs no new factor.
 
         Its features are the first columns of these. Only the Cholesky factor is nested so.
         """
         if self.factor != "cholesky":
             raise ValueError(f"factor={self.factor!r} is not nested; factor='cholesky' is")
-        if not 1 <= n_landmarks <= self.rank_:
-            raise ValueError(f"n_landmarks must lie in 1..{self.rank_}, not {n_landmarks}")
+        if not 1 <= rank <= self.rank_:
+            raise ValueError(f"the number of landmarks must lie in 1..{self.rank_}, not {rank}")
         part = copy(self)
         part._features = part._gram = part._shifted = None
-        part.landmarks_ = self.landmarks_[:n_landmarks]
-        part.map_ = self.map_.leading(n_landmarks)
-        part.effective_rank_ = n_landmarks
+        part.landmarks_ = self.landmarks_[:rank]
+        part.map_ = self.map_.leading(rank)
+        part.effective_rank_ = rank
         return part

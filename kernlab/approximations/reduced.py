@@ -6,43 +6,52 @@ mu^T K_zz mu; so F F^T is not near K. With the right penalty the problem is the 
 features solve exactly (LLSVM, Proposition 2).
 """
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from kernlab.approximations.base import FeatureMap, held_bytes
 from kernlab.approximations.landmarks import choose_landmarks
 
 
+@dataclass(eq=False, repr=False)
 class ReducedMap(FeatureMap):
     """The kernel values themselves as features: F = K(X, landmarks). Any kernel will do.
 
-    Parameters: the kernel's (see `make_kernel`); `n_landmarks`, `landmarks` and `landmark_params`
-    as in `Nystrom`, rows at random by default, as in the reduced machine. Fitted: `landmarks_`.
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0
+        The kernel's (see `make_kernel`).
+    n_landmarks, landmarks, landmark_params
+        As of `Nystrom`; rows at random by default, as in the reduced machine.
+    random_state, max_memory
+        As everywhere.
+
+    Attributes
+    ----------
+    landmarks_ : array or CSR matrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernlab.approximations import ReducedMap
+    >>> X = np.eye(3)
+    >>> ReducedMap(gamma=0.5, landmarks=X[:1]).fit_transform(X).round(3).ravel().tolist()
+    [1.0, 0.368, 0.368]
     """
 
     is_kernel_map = False
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        n_landmarks="sqrt",
-        landmarks="uniform",
-        landmark_params=None,
-        random_state=None,
-        max_memory=None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.landmark_params = landmark_params
-        self.random_state = random_state
-        self.max_memory = max_memory
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    n_landmarks: object = "sqrt"
+    landmarks: object = "uniform"
+    landmark_params: dict | None = None
+    random_state: object = None
+    max_memory: object = None
 
     def _fit(self, rows, sample_weight=None):
         with self._timed("landmarks"):

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
-from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
-from kernlab.approximations.polynomial.moments import MomentGram, _cuts, fewer_operations
-from kernlab.approximations.polynomial.monomials import (
+from kernlab.approximations.polynomial.chebyshev import (
+    ChebyshevBasis,
     Monomials,
     binomials,
     place_of,
     space_dimension,
 )
+from kernlab.approximations.polynomial.moments import MomentGram, _cuts, fewer_operations
 
 SHAPES = [(1, 1), (1, 6), (2, 9), (3, 4), (5, 2), (7, 1), (4, 3)]
 

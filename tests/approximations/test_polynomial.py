@@ -10,7 +10,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import PolynomialMap
-from kernlab.approximations.polynomial.rows import integer_power
+from kernlab.approximations.polynomial.approximation import integer_power
 from kernlab.runtime import MemoryLimitError
 
 X = np.random.default_rng(0).standard_normal((80, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]

@@ -11,8 +11,9 @@ an early stop or a ridge makes of it is not.
 Features are scaled to [0, 1] by the fitted rows, as the paper's theory supposes.
 """
 
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -21,18 +22,17 @@ import scipy.linalg as la
 from sklearn.utils.validation import check_random_state
 
 from kernlab.approximations.base import FeatureMap
-from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis
-from kernlab.approximations.polynomial.monomials import space_dimension
-from kernlab.approximations.polynomial.rows import chebyshev_features, power_features
+from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis, space_dimension
+from kernlab.approximations.polynomial.moments import MomentGram, fewer_operations
+from kernlab.features import Features
 from kernlab.kernels import Polynomial
-from kernlab.parameters import whole
+from kernlab.parameters import one_of
 from kernlab.rows import as_dense, as_rows, merged_rows
 from kernlab.runtime import require_memory, row_blocks
 
-BASES = ("power", "chebyshev")
 CENTRES = ("first", "random", "uniform")
-SCALINGS = ("unit", "none")
 LARGEST_DEGREE = 100
+DIGITS = 150.0  # of features, so that sums of their squares are finite
 BLOCK_BYTES = 2**21
 MAX_ROWS = 20_000  # up to so many, equal rows are looked for among those that may be centres
 
@@ -56,46 +56,67 @@ class CentreCheck:
         return self.rank == self.dimension
 
 
+def check_degree(value, name="degree"):
+    """The degree as a plain number, if it can be one."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+    if value > LARGEST_DEGREE:
+        raise ValueError(f"{name}={value} is beyond {LARGEST_DEGREE}, where powers overflow")
+    return int(value)
+
+
+@dataclass(eq=False, repr=False)
 class PolynomialMap(FeatureMap):
     """Polynomial features of degree s: powers on centres, or Chebyshev's basis.
 
     Parameters
     ----------
-    degree : s, a positive integer.
-    n_centres : n; None for min(C(s + d, s), rows).
-    centres : "first" (the first rows), "random" (rows drawn without replacement), "uniform" (drawn
-        from the box that the rows fill), or an array of points in the units of X.
-    basis : "power", the paper's, or "chebyshev", which has all C(s + d, s) features.
-    scaling : "unit" maps each feature's range in the fitted rows to [0, 1]; "none" leaves it.
-    random_state, max_memory : as everywhere.
+    degree : int, default 3
+        s.
+    n_centres : int, default None
+        n; None for min(C(s + d, s), distinct rows).
+    centres : str or array, default "first"
+        "first" (the first rows), "random" (rows drawn without replacement), "uniform" (drawn from
+        the box that the rows fill), or points in the units of X. Of up to 20,000 rows those that
+        are equal count as one.
+    basis : "power" or "chebyshev", default "power"
+        The paper's, or all C(s + d, s) features of Chebyshev's.
+    scaling : "unit" or "none", default "unit"
+        Whether each feature's range in the fitted rows becomes [0, 1].
+    random_state, max_memory
+        As everywhere.
 
-    Fitted: `centres_` (scaled), `n_centres_` and `rank_` (the number of features), `low_` and
-    `high_` (the range of each feature in the fitted rows), `dimension_` (C(s + d, s)), `kernel_`
-    (of scaled rows), `nbytes`, `timings_`, and, computed when first asked for, `centre_check_`.
+    Attributes
+    ----------
+    centres_ : array of shape (n_centres_, d), scaled
+    low_, high_ : arrays of shape (d,), the range of each feature in the fitted rows
+    dimension_ : int, C(s + d, s)
+    centre_check_ : CentreCheck, computed when first asked for
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernlab.approximations import PolynomialMap
+    >>> PolynomialMap(2).fit_transform(np.array([[0.0], [0.5], [1.0]])).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.5625, 2.25], [1.0, 2.25, 4.0]]
     """
 
     is_kernel_map = False
 
-    checks: ClassVar[dict] = {"degree": whole}
+    degree: int = 3
+    _: KW_ONLY
+    n_centres: int | None = None
+    centres: object = "first"
+    basis: str = "power"
+    scaling: str = "unit"
+    random_state: object = None
+    max_memory: object = None
 
-    def __init__(
-        self,
-        degree=3,
-        *,
-        n_centres=None,
-        centres="first",
-        basis="power",
-        scaling="unit",
-        random_state=None,
-        max_memory=None,
-    ):
-        self.degree = degree
-        self.n_centres = n_centres
-        self.centres = centres
-        self.basis = basis
-        self.scaling = scaling
-        self.random_state = random_state
-        self.max_memory = max_memory
+    checks: ClassVar[dict] = {
+        "degree": check_degree,
+        "basis": one_of("power", "chebyshev"),
+        "scaling": one_of("unit", "none"),
+    }
 
     # -------------------------------------------------------------------------- fitting
     def share(self, found):
@@ -105,10 +126,14 @@ class PolynomialMap(FeatureMap):
 
     def _make_kernel(self, X, sample_weight=None):
         """The kernel of scaled rows."""
-        return Polynomial(1.0, check_degree(self.degree), 1.0)
+        return Polynomial(1.0, self.degree, 1.0)
 
     def _fit(self, rows, sample_weight=None):
-        self._check_parameters()
+        if self.basis == "chebyshev" and self.n_centres is not None:
+            raise ValueError(
+                "basis='chebyshev' spans all polynomials of the degree and takes no n_centres; "
+                "basis='power' does"
+            )
         if sample_weight is not None and not np.all(sample_weight):
             counted = np.flatnonzero(sample_weight)
             rows, sample_weight = rows.select(counted), sample_weight[counted]
@@ -119,17 +144,6 @@ class PolynomialMap(FeatureMap):
             self._low, self._width = self._scale_of(self.low_, self.high_)
         with self._timed("centres"):
             self._choose_centres(rows, sample_weight)
-
-    def _check_parameters(self):
-        check_degree(self.degree)
-        for name, offered in (("basis", BASES), ("scaling", SCALINGS)):
-            if getattr(self, name) not in offered:
-                raise ValueError(f"{name}={getattr(self, name)!r} is not one of {offered}")
-        if self.basis == "chebyshev" and self.n_centres is not None:
-            raise ValueError(
-                "basis='chebyshev' spans all polynomials of the degree and takes no n_centres; "
-                "basis='power' does"
-            )
 
     def _scale_of(self, low, high):
         if self.scaling == "unit":
@@ -163,14 +177,28 @@ class PolynomialMap(FeatureMap):
             self._require_memory(n)
             self.centres_ = self._given_centres(n)
         self.n_centres_ = len(self.centres_)
+        self._require_range()
+
+    def _require_range(self):
+        """Refuse powers whose squares, which the Gram matrix sums, are beyond double precision."""
+        box = np.abs([self._scaled(self.low_), self._scaled(self.high_)]).max(axis=0)
+        largest = 1.0 + float((np.abs(self.centres_) @ box).max())
+        if self.degree * math.log10(largest) > DIGITS:
+            raise ValueError(
+                f"degree={self.degree} makes features of up to {largest:.3g}^{self.degree}, whose "
+                "squares are beyond double precision: take a degree of at most "
+                f"{int(DIGITS / math.log10(largest))}, or basis='chebyshev'"
+            )
 
     def _require_memory(self, n):
+        many = f"{n:,}" if n < 10**15 else f"about 10^{len(str(n)) - 1}"
         require_memory(
-            2 * 8 * n * n,
+            min(2 * 8 * n * n, 10**24),
             self.max_memory,
-            what=f"the Gram matrix of {n:,} polynomial features of degree {self.degree} in "
+            at_least=n > 10**11,
+            what=f"the Gram matrix of {many} polynomial features of degree {self.degree} in "
             f"{self.n_features_in_:,} variables and its factor",
-            arithmetic=f"2 x {n:,}^2 x 8 bytes",
+            arithmetic=f"2 x {many}^2 x 8 bytes",
             way_out="Take a lower degree or fewer centres (n_centres), or allow more with "
             "max_memory.",
         )
@@ -293,13 +321,57 @@ class PolynomialMap(FeatureMap):
         rows = as_rows(X)
         is_chebyshev = self.basis == "chebyshev"
         made = chebyshev_features(rows, self.chebyshev_) if is_chebyshev else self._powers(rows)
-        return made.block(slice(0, X.shape[0]))
+        return made.block(slice(0, len(rows)))
 
 
-def check_degree(degree):
-    """The degree as a plain number, if it can be one."""
-    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
-        raise ValueError(f"degree must be a positive whole number, not {degree!r}")
-    if degree > LARGEST_DEGREE:
-        raise ValueError(f"degree={degree} is beyond {LARGEST_DEGREE}, where powers overflow")
-    return int(degree)
+# ---------------------------------------------------------------------------- features of blocks
+def power_features(source, low, width, centres, degree, whole=None):
+    """The features (1 + x . eta_j)^s of rows: a matrix product and a few multiplications each."""
+
+    def room(n_rows):
+        return np.empty((2, len(centres) * n_rows))
+
+    def form(rows, room):
+        X = (as_dense(source.block(rows)) - low) / width
+        shape = (len(centres), len(X))
+        room = np.empty((2, shape[0] * shape[1])) if room is None else room
+        base, values = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
+        np.matmul(centres, X.T, out=base)
+        base += 1.0
+        return integer_power(base, degree, values).T
+
+    return Features.formed((source.shape[0], len(centres)), form, room=room, whole=whole)
+
+
+def chebyshev_features(source, basis, shared=None, whole=None):
+    """The features of a `ChebyshevBasis`; those of lower degrees are the first of them, and so is
+    their Gram matrix, which a solver leaves in `shared`."""
+
+    def form(rows, room):
+        X = as_dense(source.block(rows))
+        return basis.fill(X, basis.room(len(X)) if room is None else room).T
+
+    def gram_sum():
+        return MomentGram(basis)
+
+    # Moments where they are faster; else a solver multiplies the features.
+    worthwhile = fewer_operations(basis.monomials.n_variables, basis.degree)
+    return Features.formed(
+        (source.shape[0], len(basis)), form, room=basis.room,
+        gram_sum=gram_sum if worthwhile else None, shared=shared, whole=whole,
+    )  # fmt: skip
+
+
+def integer_power(base, exponent, out):
+    """base ** exponent by repeated squaring, in `out`; `base` is overwritten."""
+    if exponent % 2:
+        np.copyto(out, base)
+    else:
+        out.fill(1.0)
+    exponent //= 2
+    while exponent:
+        base *= base
+        if exponent % 2:
+            out *= base
+        exponent //= 2
+    return out

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernlab.approximations.polynomial.monomials import binomials, place_of, space_dimension
+from kernlab.approximations.polynomial.chebyshev import binomials, place_of, space_dimension
 from kernlab.runtime import for_each_block, njit, row_blocks
 
 NEEDLESS = 1.3  # times the products that are needed, where cuts are joined

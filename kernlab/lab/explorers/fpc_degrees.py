@@ -7,7 +7,7 @@ import ipywidgets as widgets
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from kernlab.approximations.polynomial.monomials import space_dimension
+from kernlab.approximations.polynomial import space_dimension
 from kernlab.lab.explorers.base import Explorer
 from kernlab.lab.explorers.fpc_plane import (
     POINTS,

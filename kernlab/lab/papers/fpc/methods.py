@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.approximations.polynomial.monomials import space_dimension
+from kernlab.approximations.polynomial import space_dimension
 from kernlab.estimators import FPC
 from kernlab.estimators.fpc import largest_degree
 from kernlab.lab.baselines import BASELINES, LibSVM, Wrapped

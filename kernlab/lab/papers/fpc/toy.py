@@ -7,7 +7,7 @@ own first step) and the minimiser of the hinge loss that it approximates.
 import numpy as np
 
 from kernlab.approximations import PolynomialMap
-from kernlab.approximations.polynomial.rows import chebyshev_features
+from kernlab.approximations.polynomial import chebyshev_features
 from kernlab.datasets import generators
 from kernlab.estimators import FPC
 from kernlab.rows import as_rows
