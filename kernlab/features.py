@@ -160,6 +160,11 @@ class Features:
 
     # ---------------------------------------------------------------------------- what it is
     @property
+    def is_stored(self):
+        """Whether the features are an array or CSR matrix, `A`."""
+        return self._form is None
+
+    @property
     def nbytes(self):
         """Bytes of the features as an array or CSR matrix."""
         if self._form is None and sp.issparse(self.A):
@@ -475,7 +480,7 @@ def stored_rows(F):
 
 
 def dot(rows, i, w):
-    """Row i times the vector w."""
+    """Row i times the vector w, summed in the precision of w."""
     return _dot_with_row(rows, i, w)
 
 
@@ -499,7 +504,7 @@ def _compile_dot(rows, i, w):
 
         def dense(rows, i, w):
             F = rows[0]
-            total = 0.0
+            total = w.dtype.type(0)
             for j in range(F.shape[1]):
                 total += F[i, j] * w[j]
             return total
@@ -508,7 +513,7 @@ def _compile_dot(rows, i, w):
 
     def sparse(rows, i, w):
         data, indices, indptr = rows
-        total = 0.0
+        total = w.dtype.type(0)
         for k in range(indptr[i], indptr[i + 1]):
             total += data[k] * w[indices[k]]
         return total

@@ -289,9 +289,10 @@ class LLSVM(Classifier):
         Of the features; None for that of X.
     runs : int, default None
         Over the data; None for as many as `tol` takes, 1 is the paper's.
-    block_rows : int, default 20000
+    block_rows : int, default None
+        None for the paper's 20,000, or, without `runs`, all at once where their features fit.
     drop : float, default 0.75
-        The share of a block's rows that is dropped after it; both are the paper's.
+        The share of a block's rows that is dropped after it, the paper's.
     tol : float, default 1e-3
         Of the duality gap relative to the objective.
     max_iter : int, default 100
@@ -337,7 +338,7 @@ classes_
         factor="cholesky",
         dtype=None,
         runs=None,
-        block_rows=20_000,
+        block_rows=None,
         drop=0.75,
         tol=1e-3,
         max_iter=100,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.rows import validate_rows
 from kernlab.runtime import require_memory, row_blocks
-from kernlab.solvers.linear.dcd import floating_rows
+from kernlab.solvers.linear.liblinear import liblinear_rows
 
 BLOCK_BYTES = 2**26  # features of new rows at a time
 
@@ -138,7 +138,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
     def _whole(self, rows):
         """All rows in memory, in double precision; files are read."""
-        return floating_rows(rows.whole(self.max_memory).astype(np.float64, copy=False))
+        return liblinear_rows(rows.whole(self.max_memory).astype(np.float64, copy=False))
 
     def _positives(self):
         """The classes that are told from the rest: of two, the second."""

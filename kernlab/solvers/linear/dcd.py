@@ -2,27 +2,44 @@
 
     minimise over w   1/2 |w|^2 + sum_i C_i loss(y_i w . x_i)
 
-through its dual, one variable at a time: with w = sum_i a_i y_i x_i at hand, the best a_i with all
-others held is a division and a clip, at the cost of two products with one row. Rows that sit
-firmly at a bound are left out until the end (shrinking), and the order is random in every pass
-(Hsieh, Chang, Lin, Keerthi and Sundararajan 2008). A penalised intercept is one more feature of
-value 1. A free intercept couples all variables by an equality and is beyond this method.
+through its dual, one variable at a time: with w = sum_i a_i y_i x_i known, the best a_i with all
+others held is a division and a clip, at the cost of two products with one row (Hsieh, Chang, Lin,
+Keerthi and Sundararajan 2008, Algorithm 1). A penalised intercept is one more feature of value 1.
+A free intercept couples all variables by an equality and is beyond this method.
+
+What it does to visit fewer rows:
+
+- Their order is random in every pass, and steps are `RELAXATION` times as long, as in successive
+  over-relaxation, which still ends at the optimum.
+- A row that sits rightly at its bound is visited again after 1, 2, 4, ... passes, the longer the
+  more often it was found there (instead of being left out until the end).
+- A violation well below the mean of the pass before is left for later: a product, but no step.
+- The duality gap is a sum over rows of C_i loss_i + a_i (margin_i - 1) [+ a_i^2 / (4 C_i)], taken
+  while they are visited: the gap itself, in double precision, is computed when that sum says that
+  it may be small enough.
+- Where the tolerance allows it, rows and w are read in single precision, half the memory traffic;
+  the last figures are always those of the dual variables in double precision.
 """
 
 import time
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse import get_index_dtype
 
-from kernlab.features import Features, add, dot, stored_rows
-from kernlab.runtime import njit
-from kernlab.solvers.certificates import certify_primal
+from kernlab.features import Features, add, as_features, dot, stored_rows
+from kernlab.runtime import memory_limit, njit
+from kernlab.solvers.certificates import certify_dual
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.problems import each_problem
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
-PASSES_BETWEEN_CHECKS = 10
+RELAXATION = 1.4  # 1 is Algorithm 1
+LEFT_FOR_LATER = 0.7  # of the mean violation of the pass before: a smaller one causes no step
+LONGEST_REST = 6  # a row at its bound is visited every 64 passes at least
+PASSES_PER_ROW = 10  # of the trace
+SINGLE_ENOUGH = 1e-4  # tolerances from here on are reached in single precision
+WORTH_A_COPY = 2**20  # values: single precision saves nothing where they are in the cache
+FAILURES = 2  # certificates that say otherwise than the estimate, before precision is doubled
+NEXT_TIME = 0.8  # of the tolerance is what the estimate must reach then
 NEGLIGIBLE = 1e-12  # a projected gradient, in units of the margin
 ROUNDING = 1e-9  # a relative duality gap that is as good as none
 
@@ -42,13 +59,29 @@ def solve_dcd(
     start=None,
     callback=None,
     max_memory=None,
+    solver="dcd",
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
-    F: features, dense or CSR, one row per label in y (-1 and 1). Stops when the duality gap is at
-    most `tol` times the objective, or no variable moves any more; `max_iter` counts passes over
-    the data. `start`: dual variables (of another C, say) to begin from. The KKT residual is the
-    projected gradient of the dual.
+    Parameters
+    ----------
+    F : features: dense, CSR, or `Features`, which are then stored.
+    y : labels -1 and 1, one column or several.
+    C : a number, or several, taken in ascending order, each from the dual variables of the last.
+    loss, intercept : "hinge" or "squared_hinge"; "penalised" or "none".
+    tol : of the duality gap relative to the objective; it also ends where no variable moves.
+    max_iter : passes over the rows that are to be visited.
+    sample_weight : of each row, multiplies C.
+    random_state : seed of the order.
+    start : dual variables to begin from, or a result.
+    callback : is called with every row of the trace: estimates, and in the last row the figures.
+    max_memory : for the features; where it leaves room, also for a copy in single precision.
+    solver : the name that the result and its warning bear.
+
+    Returns
+    -------
+    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
+    The KKT residual is the projected gradient of the dual.
     """
     began = time.perf_counter()
     if intercept not in ("penalised", "none"):
@@ -56,47 +89,47 @@ def solve_dcd(
             f"dual coordinate descent offers intercept='penalised' or 'none', not {intercept!r}: a "
             "free intercept ties all dual variables together; the newton solver offers it"
         )
-    loss_ = get_loss(loss)
-    F, y, costs = _prepared(F, y, C, sample_weight, max_memory)
-    state = _State(F, y, costs, loss_, 1.0 if intercept == "penalised" else 0.0, random_state)
-    state.begin_from(start)
-    trace, passes, settled = [], 0, False
+    features = Features(as_features(F).stored(max_memory))
+    y = signs(y, features.shape[0])
+    costs = row_costs(C, len(y), sample_weight)
+    descent = Descent(
+        features, y, costs, get_loss(loss), intercept, np.random.default_rng(random_state)
+    )
+    if start is not None:
+        descent.begin_from(start)
+    if tol >= SINGLE_ENOUGH:
+        descent.read_in_single(memory_limit(max_memory))
+    trace, passes, failures, wanted, accepted = [], 0, 0, tol, tol
+    objective, gap = float(costs.sum()), 1.0 if start is None else 0.0  # of zeros; to be measured
     while True:
-        w, b = state.weights()
-        certificate = certify_primal(
-            F, y, w, b, C=1.0, loss=loss, intercept=intercept, dual=state.dual, sample_weight=costs
-        )
-        trace.append(
-            {
-                "iteration": passes,
-                "objective": certificate.primal,
-                "residual": certificate.relative_gap,
-                "seconds": time.perf_counter() - began,
-            }
-        )
-        if not np.isfinite(certificate.primal):
-            raise ValueError("the features hold values that are not finite, or are too large")
-        if callback is not None:
-            callback(trace[-1])
-        # Once no variable moves any more, what is left should be rounding; the gap says whether.
-        accepted = max(tol, ROUNDING, 100.0 * np.finfo(F.dtype).eps) if settled else tol
-        converged = bool(certificate.relative_gap <= accepted)
-        if converged or settled or passes >= max_iter:
-            break
-        asked = min(PASSES_BETWEEN_CHECKS, max_iter - passes)
-        done = state.advance(asked)
-        settled = done < asked
-        passes += done
+        if gap <= wanted or objective == 0.0 or descent.is_settled or passes >= max_iter:
+            w, certificate = descent.certificate()
+            objective, gap = certificate.primal, certificate.relative_gap
+            if not np.isfinite(objective):
+                raise ValueError("the features hold values that are not finite, or are too large")
+            if descent.is_settled:  # then what is left should be rounding; the gap says whether
+                accepted = max(tol, ROUNDING, 100.0 * np.finfo(features.dtype).eps)
+            converged = bool(gap <= accepted)
+            if converged or descent.is_settled or passes >= max_iter:
+                break
+            if passes:
+                failures, wanted = failures + 1, NEXT_TIME * tol
+            descent.visit_all(w, certificate.intercept, as_given=failures >= FAILURES)
+        if passes % PASSES_PER_ROW == 0:
+            trace.append(_row(passes, objective, gap, began, callback))
+        objective, gap = descent.advance()
+        passes += 1
+    trace.append(_row(passes, certificate.primal, certificate.relative_gap, began, callback))
     result = SolverResult(
         coefficients=w,
-        intercept=b,
+        intercept=certificate.intercept,
         objective=certificate.primal,
         dual_objective=certificate.dual,
         kkt_residual=certificate.kkt_residual,
-        dual_variables=state.dual,
+        dual_variables=descent.dual,
         n_iter=passes,
         converged=converged,
-        solver="dcd",
+        solver=solver,
         seconds=time.perf_counter() - began,
         trace=tuple(trace),
     )
@@ -110,130 +143,133 @@ def solve_dcd(
     return result
 
 
-def _prepared(F, y, C, sample_weight, max_memory):
-    F = floating_rows(F, max_memory)
-    y = signs(y, F.shape[0]).astype(F.dtype)
-    return F, y, row_costs(C, len(y), sample_weight)
+def _row(passes, objective, residual, began, callback):
+    row = {
+        "iteration": passes,
+        "objective": objective,
+        "residual": residual,
+        "seconds": time.perf_counter() - began,
+    }
+    if callback is not None:
+        callback(row)
+    return row
 
 
-def floating_rows(F, max_memory=None):
-    """Rows as CSR or contiguous, of floating type (integers cannot hold weights), with indices of
-    32 bits where that is enough (LIBLINEAR takes no others)."""
-    F = F.stored(max_memory) if isinstance(F, Features) else F
-    if sp.issparse(F):
-        F = sp.csr_matrix(F)
-        index_type = get_index_dtype(maxval=max(F.nnz, *F.shape))
-        if F.indices.dtype != index_type or F.indptr.dtype != index_type:
-            parts = F.data, F.indices.astype(index_type), F.indptr.astype(index_type)
-            F = sp.csr_matrix(parts, shape=F.shape)
-    else:
-        F = np.ascontiguousarray(F)
-    return F if np.issubdtype(F.dtype, np.floating) else F.astype(np.float64)
+class Descent:
+    """Dual variables, the weights that belong to them (the intercept last), and when each row is
+    visited again.
 
+    features: stored `Features`; w: weights to go on with, which may belong to other rows, too;
+    plain: steps as in Algorithm 1, for a few passes; many are fewer with longer and later ones.
+    """
 
-class _State:
-    """The dual variables, the weights that belong to them, and which rows are shrunk away."""
-
-    def __init__(self, F, y, costs, loss, bias, random_state):
-        self.F, self.y, self.bias = F, y, bias
-        live = costs > 0
-        self.upper = np.where(live, loss.upper(costs), 0.0)
-        self.diagonal = np.where(live, loss.dual_diagonal(np.where(live, costs, 1.0)), 0.0)
-        squares = F.multiply(F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
-        self.curvature = np.asarray(squares, np.float64).ravel() + bias + self.diagonal
-        self.dual = np.zeros(len(y))
-        self.w = np.zeros(F.shape[1] + 1)
-        self.order = np.flatnonzero(live)
-        self.generator = np.random.default_rng(random_state)
+    def __init__(self, features, y, costs, loss, intercept, generator, *, plain=False, w=None):
+        self.features, self.y, self.costs, self.loss = features, y, costs, loss
+        self.intercept, self._generator = intercept, generator
+        self._steps = (1.0, 0.0, 0) if plain else (RELAXATION, LEFT_FOR_LATER, LONGEST_REST)
+        live, self._bias = costs > 0, 1.0 if intercept == "penalised" else 0.0
+        self._upper = np.where(live, loss.upper(costs), 0.0)
+        self._diagonal = np.where(live, loss.dual_diagonal(np.where(live, costs, 1.0)), 0.0)
+        self._curvature = features.squared_norms + self._bias + self._diagonal
+        self.dual, self.is_settled = np.zeros(len(y)), False
+        self.w = np.zeros(features.shape[1] + 1) if w is None else w
+        self._rows, self._live, self._mean, self._now = stored_rows(features.A), live, 0.0, 0
+        self._due = np.where(live, 0, np.iinfo(np.int32).max).astype(np.int32)
+        self._rests, self._order = np.zeros(len(y), np.int8), np.empty(len(y), np.int64)
 
     def begin_from(self, dual):
-        if dual is not None:
-            dual = np.asarray(dual, dtype=np.float64)
-            if dual.shape != self.upper.shape:
-                raise ValueError(
-                    f"start must be {len(self.upper)} dual variables, not of shape {dual.shape}"
-                )
-            self.dual = np.clip(dual, 0.0, self.upper)
-            weighted = self.dual * self.y
-            self.w[:-1] = self.F.T @ weighted
-            self.w[-1] = weighted.sum() * self.bias
+        dual = np.asarray(dual, dtype=np.float64)
+        if dual.shape != self.dual.shape:
+            raise ValueError(
+                f"start must be {len(self.dual)} dual variables, not of shape {dual.shape}"
+            )
+        self.dual = np.clip(dual, 0.0, self._upper)
+        weighted = self.dual * self.y
+        self.w = np.append(self.features.rdot(weighted), weighted.sum() * self._bias)
 
-    def weights(self):
-        return self.w[:-1].astype(self.F.dtype), float(self.w[-1])
+    def read_in_single(self, limit):
+        """Take rows and weights in single precision, where a copy is worth it and has room."""
+        A = self.features.A
+        if A.shape[0] * A.shape[1] < WORTH_A_COPY:
+            return
+        if A.dtype == np.float32 or 1.5 * self.features.nbytes <= limit:
+            self._rows = stored_rows(A.astype(np.float32, copy=False))
+            self.w = self.w.astype(np.float32)
 
-    def advance(self, passes):
-        """Up to `passes` passes; fewer when the projected gradient has become negligible."""
-        return coordinate_passes(
-            stored_rows(self.F),
-            self.y,
-            self.diagonal,
-            self.upper,
-            self.curvature,
-            self.bias,
-            self.dual,
-            self.w,
-            self.order,
-            passes,
-            self.generator,
-        )
+    def visit_all(self, w, b, *, as_given=False):
+        """Go on with these weights and all rows, in the precision given if single does not do."""
+        if as_given:
+            self._rows, self.w = stored_rows(self.features.A), self.w.astype(np.float64)
+        self.w[:-1], self.w[-1] = w, b
+        self._due[self._live] = self._now
 
+    def advance(self):
+        """A pass over the rows that are due; objective and relative gap as they were met."""
+        visited, gap, self._mean, worst = coordinate_pass(
+            self._rows, self.y, self.costs, self._upper, self._diagonal, self._curvature,
+            self._bias, self.dual, self.w, self._due, self._rests, self._order, self._now,
+            self._mean, *self._steps, self._generator,
+        )  # fmt: skip
+        self._now += 1
+        if worst < NEGLIGIBLE:
+            self.is_settled = visited == np.count_nonzero(self._live)
+            self._due[self._live] = self._now
+        w = self.w.astype(np.float64, copy=False)
+        objective = gap + self.dual.sum() - 0.5 * (w @ w + self._diagonal @ self.dual**2)
+        return float(objective), float(gap / max(abs(objective), np.finfo(float).tiny))
 
-@njit
-def _step(gradient, a, upper, curvature):
-    """The best value of one dual variable with all others held, and its projected gradient."""
-    projected = gradient
-    if a <= 0.0:
-        projected = min(gradient, 0.0)
-    elif a >= upper:
-        projected = max(gradient, 0.0)
-    if projected == 0.0:
-        return a, 0.0
-    if curvature <= 0.0:  # a row of zeros without an intercept: the dual is linear in it
-        return (upper if gradient < 0.0 else 0.0), projected
-    return min(max(a - gradient / curvature, 0.0), upper), projected
-
-
-@njit
-def _shrinks(gradient, a, upper, highest, lowest):
-    """Whether a variable sits at a bound more firmly than any moved in the pass before."""
-    return (a <= 0.0 and gradient > highest) or (a >= upper and gradient < lowest)
-
-
-@njit
-def _threshold(highest, lowest):
-    """What the next pass shrinks by; without a violation of that sign nothing may be shrunk."""
-    return (highest if highest > 0.0 else np.inf), (lowest if lowest < 0.0 else -np.inf)
+    def certificate(self):
+        """The weights of the dual variables, and how good both are, in double precision."""
+        weighted = self.dual * self.y
+        w = self.features.rdot(weighted).astype(self.features.dtype)
+        scores = self.features.dot(w)
+        certificate = certify_dual(
+            lambda _: scores, self.y, self.dual, C=1.0, sample_weight=self.costs,
+            loss=self.loss.name, intercept=self.intercept,
+        )  # fmt: skip
+        return w, certificate
 
 
 @njit
-def coordinate_passes(rows, y, diagonal, upper, curvature, bias, dual, w, order, passes, generator):
-    """Run over the active rows `passes` times; the last entry of w is the intercept."""
-    active = len(order)
-    top, bottom = np.inf, -np.inf
-    for done in range(passes):
-        highest, lowest = -np.inf, np.inf
-        generator.shuffle(order[:active])
-        position = 0
-        while position < active:
-            i = order[position]
-            score = dot(rows, i, w) + w[-1]
-            gradient = y[i] * score - 1.0 + diagonal[i] * dual[i]
-            if _shrinks(gradient, dual[i], upper[i], top, bottom):
-                active -= 1
-                order[position], order[active] = order[active], order[position]
-                continue
-            value, projected = _step(gradient, dual[i], upper[i], curvature[i])
-            highest, lowest = max(highest, projected), min(lowest, projected)
-            change = (value - dual[i]) * y[i]
-            if change != 0.0:
-                dual[i] = value
-                add(rows, i, change, w)
-                w[-1] += change * bias
-            position += 1
-        if active == 0 or max(highest, -lowest) < NEGLIGIBLE:
-            if active == len(order):
-                return done + 1
-            active, top, bottom = len(order), np.inf, -np.inf  # look at the shrunk rows again
+def coordinate_pass(
+    rows, y, costs, upper, diagonal, curvature, bias, dual, w, due, rests, order, now, mean,
+    relaxation, later, longest, generator,
+):  # fmt: skip
+    """Visit the rows that are due, in random order; the last entry of w is the intercept.
+
+    Returned are how many they were, their part of the duality gap as each was met, and the mean
+    and the largest projected gradient. Violations below `later` times `mean` cause no step.
+    """
+    visited = 0
+    for i in range(len(y)):
+        if due[i] <= now:
+            order[visited] = i
+            visited += 1
+    generator.shuffle(order[:visited])
+    gap, total, moving, worst = 0.0, 0.0, 0, 0.0
+    for position in range(visited):
+        i = order[position]
+        a = dual[i]
+        margin = y[i] * (dot(rows, i, w) + w[-1])
+        slack = max(0.0, 1.0 - margin)
+        lost = slack * slack if diagonal[i] > 0.0 else slack
+        gap += costs[i] * lost + a * (margin - 1.0) + 0.5 * diagonal[i] * a * a
+        gradient = margin - 1.0 + diagonal[i] * a
+        if (a <= 0.0 and gradient >= 0.0) or (a >= upper[i] and gradient <= 0.0):
+            rests[i] = min(rests[i] + 1, longest)
+            due[i] = now + (1 << rests[i])
             continue
-        top, bottom = _threshold(highest, lowest)
-    return passes
+        rests[i], due[i] = 0, now + 1
+        size = abs(gradient)
+        total, moving, worst = total + size, moving + 1, max(worst, size)
+        if size < later * mean:
+            continue
+        if curvature[i] > 0.0:
+            value = min(max(a - relaxation * gradient / curvature[i], 0.0), upper[i])
+        else:  # a row of zeros without an intercept: the dual is linear in it
+            value = upper[i] if gradient < 0.0 else 0.0
+        change = w.dtype.type((value - a) * y[i])
+        dual[i] = value
+        add(rows, i, change, w)
+        w[-1] += change * bias
+    return visited, gap, total / max(moving, 1), worst

@@ -9,24 +9,31 @@ rule is relative to its start and says nothing about the distance to the optimum
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from scipy.sparse import get_index_dtype
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernlab.features import as_features
-from kernlab.runtime import for_each_block, memory_limit, single_blas_thread, thread_count
+from kernlab.runtime import (
+    for_each_block,
+    memory_limit,
+    require_memory,
+    single_blas_thread,
+    thread_count,
+)
 from kernlab.solvers.certificates import certify_primal
-from kernlab.solvers.linear.dcd import floating_rows, solve_dcd
+from kernlab.solvers.linear.dcd import solve_dcd
 from kernlab.solvers.losses import get_loss, row_costs, signs
 from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 NODE_BYTES = 16  # of a value in LIBLINEAR's own copy of the features
-ROWS_VISITED = 200_000  # by the passes that settle dual variables
+ROWS_VISITED = 200_000  # by the passes that improve dual variables
+SMALLEST = 1e-130  # a gradient: TRON divides by its square, and by powers of that
 
 
 def solve_liblinear(
@@ -47,54 +54,90 @@ def solve_liblinear(
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) with LIBLINEAR.
 
-    A free intercept is a feature as large as to make its own penalty vanish, for "tron", which
-    minds no feature of another size; its best value for the weights found takes its place.
+    Parameters
+    ----------
+    F : features: dense, CSR, or `Features`, which are then stored.
+    y : labels -1 and 1, one column or several.
+    C : a number, or several.
+    loss : "squared_hinge", or "hinge" for "dcd".
+    intercept : "penalised", "none", or for "tron" "free": a feature as large as to make its own
+        penalty vanish, whose weight gives way to the best value for the other weights.
+    method : "dcd" takes one problem after the other; "tron" as many at a time as there are cores.
+    tol : LIBLINEAR's own stopping tolerance (None for 1e-4); `converged` is its own opinion.
+    max_iter : its iterations at most; None for 1000.
+    sample_weight : of each row, multiplies C.
+    random_state : seed of the order of "dcd".
+    start : None or a result; LIBLINEAR starts from zero always.
+    callback : is called with the one row of each trace.
+    max_memory : for features and LIBLINEAR's copies of them, as many as have room.
 
-    y: labels -1 and 1, one column or several. "tron" works on as many problems at a time as there
-    are cores, and as `max_memory` has room for: LIBLINEAR copies the features for each. "dcd"
-    takes one after the other, for it draws from one random generator.
-
-    `tol` (1e-4) is LIBLINEAR's own stopping tolerance, and `converged` its own opinion; the duality
-    gap reported is ours. It starts from zero always: `start` can be None or a result. The KKT
-    residual is the projected gradient of the dual at the dual variables that the certificate uses:
-    those near the weights, or exactly theirs where the features know them (`Features.dual_of`).
-    Where rows of one sign alone have weight, which LIBLINEAR refuses, the intercept decides if it
-    is free, and `solve_dcd` finds the weights else.
+    Returns
+    -------
+    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
+    The duality gap is ours, and the KKT residual the projected gradient of the dual, at dual
+    variables near the weights, or at theirs where the features know them (`Features.dual_of`).
+    `seconds` are LIBLINEAR's. Where rows of one sign alone have weight, which it refuses, a free
+    intercept decides, and `solve_dcd` solves the rest.
     """
     tol, max_iter = check_limits(
         1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
     )
-    random_state = 0 if random_state is None else random_state
     call = Call(y, C, start)
     _check(method, loss, intercept, call.starts)
     dual_of = as_features(F).dual_of
-    F = floating_rows(F, max_memory)
+    F = liblinear_rows(as_features(F).stored(max_memory))
+    copies = copies_at_a_time(F, max_memory)
     columns = [signs(column, F.shape[0]) for column in call.columns]
-    tasks = [(column, float(value)) for column in columns for value in call.costs]
     order = _order_of_columns(F) if method == "tron" else None
-    model = LinearSVC(
-        loss=loss,
-        C=1.0,
-        dual=method == "dcd",
-        tol=tol,
-        max_iter=max_iter,
-        fit_intercept=intercept != "none",
-        random_state=np.random.default_rng(random_state).integers(2**31 - 1),
-    )
+    seed = np.random.default_rng(0 if random_state is None else random_state).integers(2**31 - 1)
+    problem = {"loss": loss, "intercept": intercept}
+    limits = {"tol": tol, "max_iter": max_iter, "random_state": seed}
 
     def solve(task):
-        costs = row_costs(task[1], F.shape[0], sample_weight)
-        problem, own = _Problem(F, order, costs, loss, intercept, dual_of), clone(model)
+        y, costs = task[0], row_costs(float(task[1]), F.shape[0], sample_weight)
+        if np.unique(y[costs > 0]).size < 2:
+            if intercept != "free":
+                message = "rows of one sign alone have weight, which LIBLINEAR refuses: by dcd"
+                found = solve_dcd(F, y, C=1.0, sample_weight=costs, **problem, **limits)
+                return replace(
+                    found, solver=f"liblinear-{method}", message=message, trace=found.trace[-1:]
+                )
+            w, b, steps, seconds = np.zeros(F.shape[1], F.dtype), None, 0, 0.0
+        else:
+            w, b, steps, seconds = fit_liblinear(
+                F, y, costs, method=method, order=order, **problem, **limits
+            )
         if intercept == "free":
-            constant = _constant_feature(costs)
-            # LIBLINEAR takes tol relative to a gradient that holds the constant.
-            own.set_params(tol=tol / constant, intercept_scaling=constant)
-        return problem.solve(own, task[0])
+            b = None  # the best for these weights
+        dual = None  # coordinate descent keeps no balance: margins alone say what they are
+        if dual_of is not None and steps:
+            dual = dual_of(w) * y
+        elif intercept != "free":
+            dual = dual_near(F, y, w, b, costs, **problem)
+        proof = certify_primal(F, y, w, b, C=1.0, dual=dual, sample_weight=costs, **problem)
+        row = {
+            "iteration": steps,
+            "objective": proof.primal,
+            "residual": proof.relative_gap,
+            "seconds": seconds,
+        }
+        return SolverResult(
+            coefficients=w,
+            intercept=proof.intercept,
+            objective=proof.primal,
+            dual_objective=proof.dual,
+            kkt_residual=proof.kkt_residual,
+            n_iter=steps,
+            converged=steps < max_iter,
+            solver=f"liblinear-{method}",
+            seconds=seconds,
+            trace=(row,),
+        )
 
-    # LIBLINEAR's many short products wait for the threads of BLAS longer than they compute.
-    with warnings.catch_warnings(), single_blas_thread():
+    tasks = [(column, value) for column in columns for value in call.costs]
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ours, below, says how far it is
-        results = for_each_block(solve, tasks, at_a_time(F, max_memory) if method == "tron" else 1)
+        results = for_each_block(solve, tasks, copies if method == "tron" else 1)
     for result in results:
         if callback is not None:
             callback(result.trace[0])
@@ -111,9 +154,86 @@ def solve_liblinear(
     return call.arranged([results[i : i + size] for i in range(0, len(results), size)])
 
 
-def _constant_feature(costs):
-    """The constant a whose weight b / a has a penalty b^2 / (2 a^2) far below the objective."""
-    return 100.0 * max(1.0, 1.0 / np.sqrt(max(costs.sum(), np.finfo(float).tiny)))
+def fit_liblinear(
+    F, y, costs, *, loss="squared_hinge", intercept="penalised", method="tron", tol=1e-4,
+    max_iter=1000, random_state=0, order=None,
+):  # fmt: skip
+    """LIBLINEAR alone, without a certificate: weights, intercept, iterations and seconds.
+
+    F: array or CSR matrix; y: labels -1 and 1; costs: C_i, of both signs of y some above zero;
+    order: in which LIBLINEAR is given the rows, None for as they are.
+    """
+    _refuse_what_never_ends(F, costs, method)
+    # A constant a has a weight b / a, whose penalty b^2 / (2 a^2) is far below the objective.
+    constant = 100.0 * max(1.0, 1.0 / np.sqrt(costs.sum())) if intercept == "free" else 1.0
+    model = LinearSVC(
+        loss=loss,
+        C=1.0,
+        dual=method == "dcd",
+        tol=tol / constant,  # taken relative to a gradient that holds the constant
+        max_iter=max_iter,
+        fit_intercept=intercept != "none",
+        intercept_scaling=constant,
+        random_state=random_state,
+    )
+    began = time.perf_counter()
+    live = costs > 0
+    if order is not None or not live.all():
+        rows = np.flatnonzero(live) if order is None else order[live[order]]
+        F, y, costs = F[rows], y[rows], costs[rows]
+    with warnings.catch_warnings(), single_blas_thread():  # its short products gain by no threads
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(F, y, costs)
+    w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
+    return w, b, int(np.max(model.n_iter_)), time.perf_counter() - began
+
+
+def dual_near(F, y, w, b, costs, loss, intercept):
+    """Dual variables near weights that came without any, for `certify_primal`.
+
+    They are read off the margins, which is exact at the squared hinge's optimum only: away from
+    it, and for rows on the margin of the hinge, passes of coordinate descent improve them: many
+    over few rows, few over many.
+    """
+    guess = costs * get_loss(loss).slope(y * (as_features(F).dot(w) + b))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near is enough: a start, not a result
+        return solve_dcd(
+            F, y, C=1.0, loss=loss, intercept=intercept, tol=1e-6, sample_weight=costs,
+            max_iter=max(50, ROWS_VISITED // len(y)), start=guess,
+        ).dual_variables  # fmt: skip
+
+
+def liblinear_rows(F):
+    """Rows as CSR or contiguous, of floating type (integers cannot hold weights), with indices of
+    32 bits where that is enough (LIBLINEAR takes no others)."""
+    if sp.issparse(F):
+        F = sp.csr_matrix(F)
+        index_type = get_index_dtype(maxval=max(F.nnz, *F.shape))
+        if F.indices.dtype != index_type or F.indptr.dtype != index_type:
+            parts = F.data, F.indices.astype(index_type), F.indptr.astype(index_type)
+            F = sp.csr_matrix(parts, shape=F.shape)
+    else:
+        F = np.ascontiguousarray(F)
+    return F if np.issubdtype(F.dtype, np.floating) else F.astype(np.float64)
+
+
+def copies_at_a_time(F, max_memory=None):
+    """How many problems may have copies of the features of their own at a time: at least one, or
+    a refusal, for LIBLINEAR ends the process where memory runs out."""
+    values = F.nnz if sp.issparse(F) else F.size
+    held = 1.5 * values * F.dtype.itemsize if sp.issparse(F) else F.nbytes
+    # LIBLINEAR's nodes, and what it is given: in another order, or in double precision.
+    given = held if sp.issparse(F) else 8 * values if F.dtype != np.float64 else 0
+    each = max(1, NODE_BYTES * values + given)
+    require_memory(
+        held + each,
+        max_memory,
+        what=f"LIBLINEAR's copy of {values:,} values",
+        arithmetic=f"{held:.0f} bytes held, {NODE_BYTES} a value and {given:.0f} for the copy",
+        way_out="Allow more with max_memory, or take the newton or dcd solver, which copies none.",
+    )
+    return int(np.clip((memory_limit(max_memory) - held) // each, 1, thread_count()))
 
 
 def _order_of_columns(F):
@@ -131,129 +251,17 @@ def _order_of_columns(F):
     return None if np.all(np.diff(last) >= 0) else np.argsort(last, kind="stable")
 
 
-def at_a_time(F, max_memory=None):
-    """How many problems may have a copy of the features of their own at a time: at least one."""
-    held = 1.5 * F.nnz * F.dtype.itemsize if sp.issparse(F) else F.nbytes
-    values = F.nnz if sp.issparse(F) else F.size
-    each = NODE_BYTES * values + (
-        held if sp.issparse(F) else 0
-    )  # in another order, and LIBLINEAR's
-    room = (memory_limit(max_memory) - held) // max(1, each)
-    return int(np.clip(room, 1, thread_count()))
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What several problems share: the features, the costs, and how they are certified."""
-
-    F: object
-    order: np.ndarray | None
-    costs: np.ndarray
-    loss: str
-    intercept: str
-    dual_of: object
-
-    def solve(self, model, y):
-        """LIBLINEAR's weights for one column of labels, with a certificate."""
-        F, costs, began = self.F, self.costs, time.perf_counter()
-        live = costs > 0
-        if np.unique(y[live]).size < 2:
-            return self._solve_one_sign(model, y)
-        rows = np.flatnonzero(live) if self.order is None else self.order[live[self.order]]
-        as_they_are = self.order is None and live.all()
-        model.fit(*((F, y, costs) if as_they_are else (F[rows], y[rows], costs[rows])))
-        seconds = time.perf_counter() - began
-        w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
-        dual = self.dual_of(w) * y if self.dual_of else self._settled(y, w, b)
-        b = None if self.intercept == "free" else b
-        return self._result(model, y, w, b, dual, int(np.max(model.n_iter_)), seconds)
-
-    def _solve_one_sign(self, model, y):
-        """Labels that are all of one sign, or weigh nothing: LIBLINEAR refuses them."""
-        F, costs, began = self.F, self.costs, time.perf_counter()
-        if self.intercept == "free":  # it does all by itself
-            w = np.zeros(F.shape[1], F.dtype)
-            return self._result(model, y, w, None, None, 0, time.perf_counter() - began)
-        result = solve_dcd(
-            F,
-            y,
-            C=1.0,
-            loss=self.loss,
-            intercept=self.intercept,
-            tol=model.tol,
-            max_iter=model.max_iter,
-            sample_weight=costs,
-            random_state=model.random_state,
+def _refuse_what_never_ends(F, costs, method):
+    """TRON loops forever where the square of its first gradient, at most 2 sum_i C_i |x_i|, is
+    zero and the gradient is not."""
+    values = F.data if sp.issparse(F) else F
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if method == "tron" and 0.0 < largest * float(costs.max()) < SMALLEST:
+        raise ValueError(
+            f"LIBLINEAR's tron does not end on features of at most {largest:.1e} at "
+            f"C={costs.max():.1e}, whose products have squares that are zero in double precision: "
+            "scale the features, raise C, or take the dcd solver"
         )
-        message = "rows of one sign alone have weight, which LIBLINEAR refuses: solved by dcd"
-        return replace(result, solver=_name(model), message=message, trace=result.trace[-1:])
-
-    def _result(self, model, y, w, b, dual, n_iter, seconds):
-        certificate = certify_primal(
-            *(self.F, y, w, b),
-            C=1.0,
-            loss=self.loss,
-            intercept=self.intercept,
-            dual=dual,
-            sample_weight=self.costs,
-        )
-        return SolverResult(
-            coefficients=w,
-            intercept=certificate.intercept,
-            objective=certificate.primal,
-            dual_objective=certificate.dual,
-            kkt_residual=certificate.kkt_residual,
-            n_iter=n_iter,
-            converged=n_iter < model.max_iter,
-            solver=_name(model),
-            seconds=seconds,
-            trace=(
-                {
-                    "iteration": n_iter,
-                    "objective": certificate.primal,
-                    "residual": certificate.relative_gap,
-                    "seconds": seconds,
-                },
-            ),
-        )
-
-    def _settled(self, y, w, b):
-        if self.intercept == "free":
-            return None  # coordinate descent keeps no balance: margins alone say what they are
-        return _settle(self.F, y, w, b, self.costs, self.loss, self.intercept)
-
-
-def _name(model):
-    return f"liblinear-{'dcd' if model.dual else 'tron'}"
-
-
-def dual_near(F, y, w, b, costs, loss, intercept):
-    """Dual variables near weights that came without any, for `certify_primal`.
-
-    They are read off the margins, which is exact at the squared hinge's optimum only: away from
-    it, and for rows on the margin of the hinge, passes of coordinate descent settle them: many
-    over few rows, few over many.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # near is enough: a start, not a result
-        return _settle(F, y, w, b, costs, loss, intercept)
-
-
-def _settle(F, y, w, b, costs, loss, intercept):
-    """`dual_near` for a caller who has silenced the warning, which threads cannot do for one."""
-    guess = costs * get_loss(loss).slope(y * (np.asarray(F @ w, np.float64) + b))
-    settled = solve_dcd(
-        F,
-        y,
-        C=1.0,
-        loss=loss,
-        intercept=intercept,
-        tol=1e-6,
-        max_iter=max(50, ROWS_VISITED // len(y)),
-        sample_weight=costs,
-        start=guess,
-    )
-    return settled.dual_variables
 
 
 def _check(method, loss, intercept, starts):

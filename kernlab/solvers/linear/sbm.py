@@ -13,27 +13,30 @@ Most informative are rows whose dual variable is neither zero nor at its bound, 
 bound, each in random order: they are a sample of what pulls at w. Rows without a pull follow by the
 nearness of their margin to 1. (Keeping the margins nearest to 1 whatever their pull stalls where
 there are more of them than memory holds.)
+
+Features that are in memory already are one block, improved until it is at its optimum.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_scalar
 from tqdm.auto import tqdm
 
-from kernlab.features import as_features, stored_rows
-from kernlab.runtime import bar_options
+from kernlab.features import Features, as_features
+from kernlab.runtime import bar_options, prefetched, row_blocks
 from kernlab.solvers.certificates import dual_objective, kkt_residual, primal_objective
-from kernlab.solvers.linear.blocks import feature_blocks
-from kernlab.solvers.linear.dcd import coordinate_passes
-from kernlab.solvers.losses import get_loss, row_costs, signs
+from kernlab.solvers.linear.dcd import Descent, solve_dcd
+from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
 from kernlab.solvers.problems import each_problem
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
-BLOCK_ROWS = 20_000
-DROP = 0.75
-PASSES_PER_BLOCK = 10
+BLOCK_ROWS, PLAIN_PASSES = 20_000, 10  # the paper's
+PASSES = 50  # of a block, where runs end with the gap: more of them save runs
+IN_ONE_BLOCK = "the features are in memory, one block: improved by dcd until its gap is closed"
 
 
 @each_problem(
@@ -50,9 +53,9 @@ def solve_sbm(
     tol=1e-3,
     max_iter=100,
     runs=None,
-    block_rows=BLOCK_ROWS,
-    drop=DROP,
-    passes_per_block=PASSES_PER_BLOCK,
+    block_rows=None,
+    drop=0.75,
+    passes_per_block=None,
     sample_weight=None,
     random_state=0,
     start=None,
@@ -61,59 +64,86 @@ def solve_sbm(
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
-    F: features, or whatever has `shape` and gives those of a slice of rows (`as_features`); read
-    `block_rows` rows at a time, in order, once per run and once more at the end for the figures of
-    the result. y: a label of -1 or 1 per row. Stops when the duality gap is at most `tol` times
-    the objective, after at most `max_iter` runs over the data; `runs` prescribes their number
-    instead (1 is the paper's). `drop`: the share of rows dropped after each block; `start`: dual
-    variables to begin from, which takes one more run. The KKT residual is the projected gradient
-    of the dual.
+    Parameters
+    ----------
+    F : features, or whatever has `shape` and gives those of a slice of rows (`as_features`); read
+        in order, once per run and once more at the end for the figures of the result.
+    y : labels -1 and 1, one column or several.
+    C : a number, or several.
+    loss, intercept : "hinge" or "squared_hinge"; "penalised" or "none".
+    tol : of the duality gap relative to the objective.
+    max_iter : runs over the data at most; of one block, `passes_per_block` times as many passes.
+    runs : exactly so many (1 is the paper's), whatever gap they leave; None to go on to `tol`.
+    block_rows : rows of a block; None for the paper's 20,000, or, without `runs`, for one block of
+        all rows where their features are in memory, or take at most a quarter of it.
+    drop : the share of rows dropped after each block.
+    passes_per_block : of coordinate descent; None for 10 plain ones with `runs`, and 50 without.
+    sample_weight : of each row, multiplies C.
+    random_state : seed of all orders.
+    start : dual variables to begin from, which takes one more run, or a result.
+    callback : is called with every row of the trace.
+    max_memory : for features that are kept.
+
+    Returns
+    -------
+    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
+    The KKT residual is the projected gradient of the dual.
     """
     began = time.perf_counter()
-    _check(intercept, block_rows, drop, passes_per_block, runs)
-    loss, F = get_loss(loss), as_features(F).kept(max_memory)
-    y = signs(y, F.shape[0])
-    costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
-    costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them
-    problem = _Problem(F, y, costs, loss, 1.0 if intercept == "penalised" else 0.0, block_rows)
-    generator = np.random.default_rng(random_state)
-    state = problem.state_of(start)
-    memory = _Memory(drop, passes_per_block)
-    trace, best, done = [], None, 0
-
-    def note(measured):
-        trace.append(
-            {
-                "iteration": done,
-                "objective": measured.objective,
-                "residual": measured.relative_gap,
-                "seconds": time.perf_counter() - began,
-            }
+    if intercept not in ("penalised", "none"):
+        raise ValueError(
+            f"selective block minimization offers intercept='penalised' or 'none', not "
+            f"{intercept!r}: a free intercept ties all dual variables together"
         )
-        if callback is not None:
-            callback(trace[-1])
-        return measured
-
+    for name, value in (
+        ("block_rows", block_rows), ("passes_per_block", passes_per_block), ("runs", runs)
+    ):  # fmt: skip
+        if value is not None:
+            check_scalar(value, name, Integral, min_val=1)
+    check_scalar(drop, "drop", (float, int), min_val=0, max_val=1)
+    on_disk, loss, F = isinstance(F, np.memmap), get_loss(loss), as_features(F).kept(max_memory)
+    if runs is None and block_rows is None and F.is_stored and not on_disk:
+        result = solve_dcd(
+            F, y, C=C, loss=loss.name, intercept=intercept, tol=tol,
+            max_iter=max_iter * (passes_per_block or PASSES), sample_weight=sample_weight,
+            random_state=random_state, start=start, callback=callback, max_memory=max_memory,
+            solver="sbm",
+        )  # fmt: skip
+        return replace(result, message=IN_ONE_BLOCK)
+    passes = passes_per_block or (PASSES if runs is None else PLAIN_PASSES)
+    limits = block_rows or BLOCK_ROWS, passes, runs is not None
+    problem = _Problem.of(F, y, C, sample_weight, loss, intercept, *limits)
+    generator = np.random.default_rng(random_state)
+    state, memory = problem.state_of(start), _Memory(drop)
+    trace, best, done, last = [], None, 0, runs or max_iter
     while True:
-        last = done == (runs or max_iter)
-        before, state = state, state.copy()
-        measured = _Measured(before)
+        before, state = state, (state[0].copy(), state[1].copy())
+        measured = _Measured(*before)
         for rows, features in problem.blocks():
             measured.add(problem, rows, features)
-            if not last:
+            if done < last:
                 memory.take_in(problem, state, rows, features, generator)
-        note(measured)
-        if best is None or measured.relative_gap < best.relative_gap or runs is not None:
+        row = {
+            "iteration": done,
+            "objective": measured.objective,
+            "residual": measured.relative_gap,
+            "seconds": time.perf_counter() - began,
+        }
+        trace.append(row)
+        if callback is not None:
+            callback(row)
+        closed = runs is None and measured.relative_gap <= tol
+        if best is None or runs or closed or measured.objective < best.objective:
             best = measured
-        if last or (runs is None and best.relative_gap <= tol):
+        if closed or done >= last:
             break
         done += 1
     result = SolverResult(
-        coefficients=best.state.w[:-1],
-        intercept=float(best.state.w[-1]),
+        coefficients=best.w[:-1],
+        intercept=float(best.w[-1]),
         objective=best.objective,
         dual_objective=best.dual_objective,
-        dual_variables=best.state.dual,
+        dual_variables=best.dual,
         kkt_residual=best.violation,
         n_iter=done,
         converged=best.relative_gap <= tol,
@@ -133,118 +163,65 @@ def solve_sbm(
     return result
 
 
-def _check(intercept, block_rows, drop, passes_per_block, runs):
-    if intercept not in ("penalised", "none"):
-        raise ValueError(
-            f"selective block minimization offers intercept='penalised' or 'none', not "
-            f"{intercept!r}: a free intercept ties all dual variables together"
-        )
-    for name, value in (("block_rows", block_rows), ("passes_per_block", passes_per_block)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value!r}")
-    if runs is not None and runs < 1:
-        raise ValueError(f"runs must be None or at least 1, not {runs!r}")
-    if not 0.0 <= drop <= 1.0:
-        raise ValueError(f"drop={drop!r} is a share of the rows: it must lie between 0 and 1")
-
-
 @dataclass(frozen=True)
-class _State:
-    """All dual variables, and the weights that belong to them (the intercept last)."""
-
-    dual: np.ndarray
-    w: np.ndarray
-
-    def copy(self):
-        return _State(self.dual.copy(), self.w.copy())
-
-
 class _Problem:
-    """The rows and what each of them counts."""
+    """The rows and what each of them counts; there may be many more than memory is meant for."""
 
-    def __init__(self, F, y, costs, loss, bias, block_rows):
-        self.F, self.costs, self.loss, self.bias = F, costs, loss, bias
-        self.y = y.astype(np.int8)  # there may be many more rows than memory is meant for
-        self.block_rows = block_rows
+    F: Features
+    y: np.ndarray  # in a byte each
+    costs: np.ndarray
+    loss: Loss
+    intercept: str
+    block_rows: int
+    passes: int
+    plain: bool
 
-    def upper(self, rows):
-        """The largest dual variables allowed."""
-        costs = self.costs[rows]
-        return np.where(costs > 0, self.loss.upper(costs), 0.0)
-
-    def diagonal(self, rows):
-        """What the loss adds to the diagonal of the dual's matrix."""
-        costs = self.costs[rows]
-        return np.where(costs > 0, self.loss.dual_diagonal(np.where(costs > 0, costs, 1.0)), 0.0)
+    @classmethod
+    def of(cls, F, y, C, sample_weight, loss, intercept, *limits):
+        y = signs(y, F.shape[0]).astype(np.int8)
+        costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
+        costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them
+        return cls(F, y, costs, loss, intercept, *limits)
 
     def blocks(self):
-        """Features in blocks, with a bar when that takes long."""
+        """(rows, features) in order, each block formed while the one before is in use; with a bar
+        when that takes long."""
+        blocks, options = row_blocks(self.F.shape[0], self.block_rows), bar_options()
         with tqdm(
-            total=self.F.shape[0],
-            desc="rows in blocks",
-            unit=" rows",
-            unit_scale=True,
-            **bar_options(),
+            total=self.F.shape[0], desc="rows in blocks", unit=" rows", unit_scale=True, **options
         ) as bar:
-            for rows, features in feature_blocks(self.F, self.block_rows):
-                yield rows, features
+            for rows, features in zip(blocks, prefetched(self.F.block, blocks), strict=True):
+                yield rows, features if sp.issparse(features) else np.ascontiguousarray(features)
                 bar.update(rows.stop - rows.start)
 
     def state_of(self, dual):
-        """The weights that belong to these dual variables; zero for None."""
+        """Dual variables, zero for None, and the weights that belong to them, intercept last."""
         n, k = self.F.shape
         if dual is None:
-            return _State(np.zeros(n), np.zeros(k + 1))
-        dual = np.asarray(dual, dtype=np.float64)
+            return np.zeros(n), np.zeros(k + 1)
+        dual, w = np.asarray(dual, dtype=np.float64), np.zeros(k + 1)
         if dual.shape != (n,):
             raise ValueError(f"start must be {n} dual variables, not of shape {dual.shape}")
-        state = _State(np.clip(dual, 0.0, self.upper(slice(None))), np.zeros(k + 1))
+        dual = np.clip(dual, 0.0, self.loss.upper(self.costs))
         for rows, features in self.blocks():
-            weighted = state.dual[rows] * self.y[rows]
-            state.w[:-1] += features.T @ weighted.astype(features.dtype)
-            state.w[-1] += weighted.sum() * self.bias
-        return state
-
-    def margins(self, features, rows, w):
-        scores = np.asarray(features @ w[:-1].astype(features.dtype), dtype=np.float64)
-        return self.y[rows] * (scores + w[-1])
-
-    def improve(self, state, features, chosen, passes, generator):
-        """Passes of coordinate descent over some rows, the other dual variables held."""
-        if sp.issparse(features):
-            squares = np.asarray(features.multiply(features).sum(axis=1)).ravel()
-        else:
-            squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-        diagonal, dual = self.diagonal(chosen), state.dual[chosen]
-        coordinate_passes(
-            stored_rows(features),
-            self.y[chosen].astype(np.float64),
-            diagonal,
-            self.upper(chosen),
-            squares + self.bias + diagonal,
-            self.bias,
-            dual,
-            state.w,
-            np.flatnonzero(self.costs[chosen] > 0),
-            passes,
-            generator,
-        )
-        state.dual[chosen] = dual
+            weighted = dual[rows] * self.y[rows]
+            w[:-1] += as_features(features).rdot(weighted)
+            w[-1] += weighted.sum() * (self.intercept == "penalised")
+        return dual, w
 
 
 class _Measured:
-    """A state with its objectives, summed up while the blocks go by."""
+    """Dual variables and weights with their objectives, summed up while the blocks go by."""
 
-    def __init__(self, state):
-        self.state, self.violation = state, 0.0
-        self.objective = 0.5 * float(state.w @ state.w)
+    def __init__(self, dual, w):
+        self.dual, self.w, self.violation = dual, w, 0.0
+        self.objective = 0.5 * float(w @ w)
         self.dual_objective = -self.objective
 
     def add(self, problem, rows, features):
         """Take a block in: its loss, its share of the dual, its largest projected gradient."""
-        w, dual = self.state.w, self.state.dual[rows]
-        y, costs, loss = problem.y[rows], problem.costs[rows], problem.loss
-        decisions = as_features(features).dot(w[:-1]) + w[-1]
+        y, costs, dual, loss = problem.y[rows], problem.costs[rows], self.dual[rows], problem.loss
+        decisions = as_features(features).dot(self.w[:-1]) + self.w[-1]
         lost = primal_objective(decisions, 0.0, y, costs, loss, "none", 0.0)
         if not np.isfinite(lost):
             raise ValueError(
@@ -262,37 +239,39 @@ class _Measured:
 class _Memory:
     """The rows that are kept from block to block."""
 
-    def __init__(self, drop, passes):
-        self.drop, self.passes = drop, passes
-        self.rows, self.features = np.empty(0, dtype=int), None
+    def __init__(self, drop):
+        self.drop, self.rows, self.features = drop, np.empty(0, dtype=int), None
 
     def take_in(self, problem, state, rows, features, generator):
         """Solve for a new block together with what is kept, and keep the most informative."""
-        fresh = np.arange(rows.start, rows.stop)
         others = (self.rows < rows.start) | (self.rows >= rows.stop)
-        chosen = np.concatenate([self.rows[others], fresh])
-        features = self._joined(others, features)
-        problem.improve(state, features, chosen, self.passes, generator)
+        chosen = np.concatenate([self.rows[others], np.arange(rows.start, rows.stop)])
+        if others.any():
+            kept = self.features[others]
+            features = (
+                sp.vstack([kept, features], format="csr")
+                if sp.issparse(features)
+                else np.concatenate([kept, features])
+            )
+        y, costs, (dual, w) = problem.y[chosen].astype(float), problem.costs[chosen], state
+        features = Features(features)
+        descent = Descent(
+            features, y, costs, problem.loss, problem.intercept, generator, plain=problem.plain, w=w
+        )
+        descent.dual = dual[chosen]
+        for _ in range(problem.passes):
+            descent.advance()
+            if descent.is_settled:
+                break
+        dual[chosen] = descent.dual
         room = int((1.0 - self.drop) * len(chosen))
-        if room == 0:
-            self.rows, self.features = np.empty(0, dtype=int), None
-            return
-        order = self._uninformative(problem, state, features, chosen, generator)
-        kept = np.sort(np.argpartition(order, room - 1)[:room])
-        self.rows, self.features = chosen[kept], features[kept]
-
-    @staticmethod
-    def _uninformative(problem, state, features, chosen, generator):
-        """Small where a row should be kept: undecided, at its bound, near the margin, far off."""
-        dual, upper = state.dual[chosen], problem.upper(chosen)
-        far = np.abs(problem.margins(features, chosen, state.w) - 1.0)
-        chance = generator.random(len(chosen))
-        score = np.where(dual > 0.0, chance + (dual >= upper), 2.0 + far)
-        return np.where(problem.costs[chosen] > 0, score, np.inf)
-
-    def _joined(self, others, features):
-        if self.features is None or not others.any():
-            return features
-        if sp.issparse(features):
-            return sp.vstack([self.features[others], features], format="csr")
-        return np.concatenate([self.features[others], features])
+        self.rows, self.features = np.empty(0, dtype=int), None
+        if room:
+            # Small where a row should be kept: undecided, at its bound, near the margin, far off.
+            upper = problem.loss.upper(costs)
+            far = np.abs(y * (features.dot(w[:-1]) + w[-1]) - 1.0)
+            chance = generator.random(len(chosen))
+            order = np.where(descent.dual > 0.0, chance + (descent.dual >= upper), 2.0 + far)
+            order = np.where(costs > 0, order, np.inf)
+            kept = np.sort(np.argpartition(order, room - 1)[:room])
+            self.rows, self.features = chosen[kept], features.A[kept]
