@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+import scipy.linalg as la
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse.linalg import aslinearoperator, cg
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernlab.approximations import get_approximation
-from kernlab.approximations.hss import HSSKernel
-from kernlab.kernels import make_kernel
+from kernlab.approximations.hss import HSSKernel, NotPositiveDefiniteError
+from kernlab.approximations.hss.compression import interpolate_rows
+from kernlab.datasets import load_dataset
+from kernlab.kernels import gamma_from_sigma, make_kernel
 from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
@@ -18,8 +22,7 @@ V = RNG.normal(size=(700, 4))
 
 
 def approximate(rows=X, **parameters):
-    defaults = {"gamma": 0.5, "leaf_size": 64, "random_state": 0}
-    return HSSKernel(**defaults | parameters).fit(rows)
+    return HSSKernel(**{"gamma": 0.5, "leaf_size": 64, "random_state": 0} | parameters).fit(rows)
 
 
 def dense(approximation):
@@ -28,64 +31,57 @@ def dense(approximation):
 
 
 def error(approximation, true=K):
-    return np.linalg.norm(dense(approximation) - true) / np.linalg.norm(true)
+    return la.norm(dense(approximation) - true) / la.norm(true)
 
 
-def by_definition(matrix):
-    """K~ block by block from its definition, in the order of the data."""
-    tree = matrix.tree
-    whole = np.zeros(matrix.shape)
+def by_definition(matrix, kernel):
+    """K~ block by block from its definition, in the order of the tree; `kernel` in that order."""
+    tree, whole = matrix.tree, np.zeros(matrix.shape)
 
     def long_basis(t):
-        """The rows of node t's points in terms of its skeleton."""
+        """The rows of node t's points in terms of its skeleton, and its skeleton's positions."""
         basis = matrix.bases[t]
         own = np.zeros((len(basis.skeleton) + len(basis.rest), basis.rank))
-        own[basis.skeleton] = np.eye(basis.rank)
-        own[basis.rest] = basis.E
+        own[basis.skeleton], own[basis.rest] = np.eye(basis.rank), basis.E
         if tree.is_leaf(t):
-            return own
-        a, b = (long_basis(child) for child in tree.children[t])
-        return np.vstack([a @ own[: a.shape[1]], b @ own[a.shape[1] :]])
+            return own, np.arange(tree.start[t], tree.stop[t])[basis.skeleton]
+        (a, of_a), (b, of_b) = (long_basis(child) for child in tree.children[t])
+        skeleton = np.concatenate([of_a, of_b])[basis.skeleton]
+        return np.vstack([a @ own[: a.shape[1]], b @ own[a.shape[1] :]]), skeleton
 
     for t in range(tree.n_nodes):
         if tree.is_leaf(t):
-            mine = slice(tree.start[t], tree.stop[t])
-            whole[mine, mine] = matrix.blocks[t]
+            mine = tree.positions(t)
+            whole[mine, mine] = kernel[mine, mine]
             continue
-        a, b = tree.children[t]
-        block = long_basis(a) @ matrix.couplings[t] @ long_basis(b).T
-        rows, columns = (slice(tree.start[child], tree.stop[child]) for child in (a, b))
+        (a, of_a), (b, of_b) = (long_basis(child) for child in tree.children[t])
+        block = a @ kernel[np.ix_(of_a, of_b)] @ b.T
+        rows, columns = (tree.positions(child) for child in tree.children[t])
         whole[rows, columns], whole[columns, rows] = block, block.T
-    inverse = np.argsort(tree.order)
-    return whole[np.ix_(inverse, inverse)]
+    return whole
 
 
+# -------------------------------------------------------------------------------- the matrix
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"rel_tol": 1.0, "abs_tol": 0.1}, {"rel_tol": 1e-6}, {"max_rank": 3}, {"mode": "paper"},
-     {"clustering": "natural"}],
+     {"clustering": "natural"}, {"max_rank": 0}, {"leaf_size": 1000}],
 )  # fmt: skip
-def test_the_product_is_that_of_the_matrix_defined(parameters):
+def test_product_and_solves_are_those_of_the_matrix_defined(parameters):
     approximation = approximate(**parameters)
-    whole = by_definition(approximation.matrix_)
+    order = approximation.matrix_.tree.order
+    whole = np.empty((700, 700))
+    whole[np.ix_(order, order)] = by_definition(
+        approximation.matrix_, make_kernel("rbf", gamma=0.5)(X)[np.ix_(order, order)]
+    )
     np.testing.assert_allclose(dense(approximation), whole, atol=1e-12)
     np.testing.assert_allclose(approximation.operator() @ V, whole @ V, atol=1e-11)
-    np.testing.assert_allclose(approximation.operator() @ V[:, 0], whole @ V[:, 0], atol=1e-11)
-    np.testing.assert_allclose(whole, whole.T, atol=1e-14)
-
-
-def test_skeletons_couplings_and_leaves_are_entries_of_the_kernel():
-    matrix = approximate(rel_tol=1e-3).matrix_
-    tree = matrix.tree
-    ordered = K[np.ix_(tree.order, tree.order)]
-    for t in range(tree.n_nodes):
-        if tree.is_leaf(t):
-            mine = np.arange(tree.start[t], tree.stop[t])
-            np.testing.assert_allclose(matrix.blocks[t], ordered[np.ix_(mine, mine)], atol=1e-12)
-        else:
-            a, b = (matrix.bases[child].points for child in tree.children[t])
-            np.testing.assert_allclose(matrix.couplings[t], ordered[np.ix_(a, b)], atol=1e-12)
-            assert set(a) <= set(range(tree.start[t], tree.stop[t]))
+    np.testing.assert_allclose(approximation.operator().T @ V[:, 0], whole @ V[:, 0], atol=1e-11)
+    beta = 0.1 + 2.0 * max(0.0, -la.eigvalsh(whole)[0])
+    expected = la.solve(whole + beta * np.eye(700), V)
+    factor = approximation.shifted(beta)
+    np.testing.assert_allclose(factor.solve(V), expected, atol=1e-8)
+    np.testing.assert_allclose(factor.solve(V[:, 2]), expected[:, 2], atol=1e-8)
 
 
 @pytest.mark.parametrize("mode", ["fast", "paper"])
@@ -94,34 +90,18 @@ def test_tight_tolerances_and_large_ranks_give_the_kernel(mode):
     assert error(exact) < 1e-12
 
 
-def test_rank_zero_is_the_block_diagonal():
-    approximation = approximate(max_rank=0)
-    tree = approximation.matrix_.tree
-    leaf = np.empty(700, dtype=int)
-    leaf[tree.order] = np.repeat(tree.leaves, tree.sizes[tree.leaves])
-    expected = np.where(leaf[:, None] == leaf[None, :], K, 0.0)
-    np.testing.assert_allclose(dense(approximation), expected, atol=1e-12)
-
-
-def test_one_leaf_is_the_kernel_itself():
-    approximation = approximate(leaf_size=1000)
-    assert error(approximation) < 1e-13
-    assert approximation.rank_ == 0
-    np.testing.assert_allclose(
-        approximation.shifted(0.3).solve(V), np.linalg.solve(K + 0.3 * np.eye(700), V), atol=1e-9
-    )
-
-
 def test_the_error_follows_the_tolerance_and_ranks_are_positive():
     """Ranks that decay: n = 3,000 points in 3 dimensions at h = 1. A block diagonal fails this."""
-    points = np.random.default_rng(1).normal(size=(3000, 3))
-    previous = 1.0
+    points, previous = np.random.default_rng(1).normal(size=(3000, 3)), 1.0
     for tol in (1e-2, 1e-4, 1e-6, 1e-8):
         approximation = approximate(points, rel_tol=tol, abs_tol=1e-13, leaf_size=128)
         quality = approximation.quality()
         assert quality.sampled_error < min(10 * tol, previous)
         assert (quality.levels["smallest rank"][1:] > 0).all()
         previous = quality.sampled_error
+    blocks = approximate(points, max_rank=0).quality()
+    assert blocks.sampled_error > 0.5
+    assert (blocks.levels["largest rank"] == 0).all()
 
 
 def test_neighbours_alone_stall_where_far_columns_do_not():
@@ -132,37 +112,28 @@ def test_neighbours_alone_stall_where_far_columns_do_not():
 
 def test_more_error_is_left_for_the_blocks_near_the_root():
     """Tolerances are divided by the depth: at rel_tol = 1 the first level keeps nothing."""
-    matrix = approximate(rel_tol=1.0, abs_tol=0.0).matrix_
-    ranks = {level: [matrix.bases[t].rank for t in nodes]
-             for level, nodes in enumerate(matrix.tree.levels) if level > 0}  # fmt: skip
-    assert max(ranks[1]) == 0
-    assert max(ranks[2]) > 0
+    levels = approximate(rel_tol=1.0, abs_tol=0.0).quality().levels
+    assert levels["largest rank"][1] == 0
+    assert levels["largest rank"][2] > 0
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "linear", "sigmoid"])
 def test_any_kernel_will_do(kernel):
     approximation = approximate(kernel=kernel, gamma=0.2, degree=2, rel_tol=1e-5)
-    true = make_kernel(kernel, gamma=0.2, degree=2)(X)
-    assert error(approximation, true) < 1e-3
+    assert error(approximation, make_kernel(kernel, gamma=0.2, degree=2)(X)) < 1e-3
 
 
 def test_the_operator_works_in_scipys_solvers():
     approximation = approximate(rel_tol=1e-5)
-    operator = approximation.operator()
-    assert operator.shape == (700, 700)
-    shifted = operator + aslinearoperator(np.eye(700))
+    shifted = approximation.operator() + aslinearoperator(np.eye(700))
     solution, status = cg(shifted, V[:, 0], rtol=1e-10, maxiter=3000)
     assert status == 0
     np.testing.assert_allclose(solution, approximation.shifted(1.0).solve(V[:, 0]), atol=1e-7)
-    np.testing.assert_allclose(operator.T @ V, operator @ V)
 
 
 def test_quality_reports_what_is_there():
     approximation = approximate(rel_tol=1e-2)
-    quality, spectrum = (
-        approximation.quality(n_sampled=700),
-        np.linalg.eigvalsh(dense(approximation)),
-    )
+    quality, spectrum = approximation.quality(n_sampled=700), la.eigvalsh(dense(approximation))
     assert quality.sampled_error == pytest.approx(error(approximation))
     assert quality.smallest_eigenvalue == pytest.approx(spectrum[0], rel=1e-3, abs=1e-6)
     assert quality.largest_eigenvalue == pytest.approx(spectrum[-1], rel=1e-3)
@@ -188,16 +159,12 @@ def test_single_precision_halves_memory():
     assert single.matrix_.dtype == np.float32
     assert single.nbytes < 0.6 * double.nbytes
     assert abs(error(single) - error(double)) < 0.2 * error(double)
-    distant = approximate(1000.0 + X, dtype="float32")
-    assert error(distant) < 1.5 * error(double)
-
-
-def test_sparse_rows_are_those_rows():
-    rows = sp.random(400, 60, density=0.1, random_state=0, format="csr")
-    true = rbf_kernel(rows, gamma=0.5)
-    for memory in (None, "1.5MB"):  # filled in, and left sparse
-        approximation = approximate(rows, rel_tol=1e-6, max_memory=memory)
-        assert error(approximation, true) < 1e-4
+    assert error(approximate(1000.0 + X, dtype="float32")) < 1.5 * error(double)
+    ones = np.ones(700, dtype=np.float32)
+    assert double.shifted(2.0).solve(ones).dtype == np.float64
+    solved = single.shifted(2.0).solve(ones)
+    assert solved.dtype == np.float32
+    np.testing.assert_allclose(solved, double.shifted(2.0).solve(np.ones(700, int)), atol=1e-4)
 
 
 HOSTILE = {
@@ -206,60 +173,140 @@ HOSTILE = {
     "one": np.ones((1, 2)),
     "repeated": np.repeat(RNG.normal(size=(30, 3)), 12, axis=0),
     "one dimension": RNG.normal(size=(300, 1)),
+    "collinear": RNG.normal(size=(300, 1)) @ np.ones((1, 4)),
+    "a constant column": np.column_stack([RNG.normal(size=300), np.full(300, 7.0)]),
     "500 dimensions": RNG.normal(size=(300, 500)),
     "an outlier": np.vstack([RNG.normal(size=(300, 2)), [[1e6, 0.0]]]),
     "far away": 1e7 + RNG.normal(size=(300, 2)),
+    "sparse": sp.random(300, 60, density=0.1, random_state=0, format="csr"),
 }
 
 
 @pytest.mark.parametrize("h", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_points_are_approximated_all_the_same(name, h):
-    rows = HOSTILE[name]
-    true = make_kernel("rbf", gamma=0.5 / h**2)(rows)
+    rows, gamma = HOSTILE[name], gamma_from_sigma(h)
+    true = make_kernel("rbf", gamma=gamma)(rows)
     for parameters in ({}, {"mode": "paper"}):
-        approximation = approximate(rows, gamma=0.5 / h**2, leaf_size=32, **parameters)
+        approximation = approximate(rows, gamma=gamma, leaf_size=32, **parameters)
         # Neighbours alone can miss what matters, which is why the fast mode looks further.
-        limit = 0.5 if parameters else 0.03
-        assert error(approximation, true) < limit
-        floor = -approximation.quality().smallest_eigenvalue
-        b = np.ones(len(rows))
-        beta = 1.0 + 2.0 * max(0.0, floor)
+        assert error(approximation, true) < (0.5 if parameters else 0.03)
+        beta = 1.0 + 2.0 * max(0.0, -approximation.quality().smallest_eigenvalue)
+        b = np.ones(rows.shape[0])
         solution = approximation.shifted(beta).solve(b)
         residual = dense(approximation) @ solution + beta * solution - b
-        assert np.linalg.norm(residual) < 1e-10 * np.linalg.norm(b)
+        assert la.norm(residual) < 1e-10 * la.norm(b)
 
 
-def test_rank_one_is_allowed_everywhere():
-    approximation = approximate(max_rank=1)
-    assert approximation.rank_ == 1
-    assert np.isfinite(error(approximation))
+def test_sparse_rows_are_filled_in_or_not():
+    rows = sp.random(400, 600, density=0.01, random_state=0, format="csr")
+    filled, sparse = (approximate(rows, max_memory=amount) for amount in ("1GB", "8MB"))
+    np.testing.assert_allclose(dense(filled), dense(sparse), atol=1e-3)
+    assert error(sparse, rbf_kernel(rows, gamma=0.5)) < 0.02
 
 
-def test_points_far_from_each_other_see_only_themselves():
-    product = approximate(1e200 * X).operator() @ np.ones(len(X))
-    np.testing.assert_allclose(product, 1.0, rtol=1e-12)
+# ------------------------------------------------------------------------------ the factor
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 400),
+    features=st.integers(1, 6),
+    leaf_size=st.integers(2, 100),
+    digits=st.floats(0.0, 8.0),
+    max_rank=st.sampled_from([0, 1, 5, 1000]),
+    columns=st.integers(0, 3),
+    seed=st.integers(0, 1000),
+)
+def test_residuals_are_at_rounding(n, features, leaf_size, digits, max_rank, columns, seed):
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(n, features))
+    approximation = approximate(rows, leaf_size=leaf_size, rel_tol=10.0**-digits, max_rank=max_rank)
+    whole = dense(approximation)
+    assert approximation.rank_ <= max_rank
+    beta = 0.1 + 2.0 * max(0.0, -la.eigvalsh(whole)[0])
+    b = generator.normal(size=(n, columns) if columns else n)
+    solution = approximation.shifted(beta).solve(b)
+    assert solution.shape == b.shape
+    assert la.norm(whole @ solution + beta * solution - b) <= 1e-10 * la.norm(b)
 
 
-def test_too_little_memory_is_refused_with_the_arithmetic():
-    with pytest.raises(MemoryLimitError, match=r"HSS matrix of 700 points.*8 bytes an entry"):
-        approximate(max_memory="400kB")
+def test_the_factor_exists_exactly_above_minus_the_smallest_eigenvalue():
     approximation = approximate()
-    approximation.max_memory = "100kB"
-    with pytest.raises(MemoryLimitError, match="factor of K~"):
+    smallest = la.eigvalsh(dense(approximation))[0]
+    assert smallest < -0.01
+    assert approximation.is_definite(-smallest * 1.001)
+    assert not approximation.is_definite(-smallest * 0.999)
+    with pytest.raises(NotPositiveDefiniteError, match=r"beta=0.*raise beta"):
+        approximation.shifted(-0.9 * smallest)
+
+
+def test_a_factor_is_made_once_and_the_last_one_kept():
+    approximation = approximate()
+    first = approximation.shifted(2.0)
+    assert approximation.shifted(2.0) is first
+    assert approximation.nbytes == approximation.matrix_.nbytes + first.nbytes
+    assert approximation.shifted(3.0) is not first
+    assert approximation.timings_["factor"] > 0
+    with pytest.raises(ValueError, match="700 rows, but a right-hand side of shape"):
+        first.solve(np.ones(699))
+
+
+def test_ill_conditioned_matrices_are_solved_backward_stably():
+    approximation = approximate(rel_tol=1e-10, abs_tol=1e-14)
+    whole, b = dense(approximation), V[:, 0]
+    solution = approximation.shifted(1e-6).solve(b)
+    residual = la.norm(whole @ solution + 1e-6 * solution - b)
+    assert residual < 1e-13 * la.norm(whole, 2) * la.norm(solution)
+
+
+def test_ranks_of_a9a_are_positive_at_every_level(real_data):
+    rows = load_dataset("a9a", paper="hss").X_train[:4000]
+    kernel = HSSKernel(gamma=gamma_from_sigma(1.0), rel_tol=1e-2, random_state=0).fit(rows)
+    assert (kernel.quality(32).levels["smallest rank"][1:] > 0).all()
+
+
+# ------------------------------------------------------------------------------- new points
+def test_decisions_on_new_points_use_the_exact_kernel_and_the_rows_named():
+    approximation, new = approximate(rel_tol=1e-6), X[:50] + 0.1
+    rows, weights = np.array([4, 600, 30]), np.array([1.0, 0.0, -2.0])
+    expected = rbf_kernel(new, X[rows], gamma=0.5) @ weights
+    np.testing.assert_allclose(approximation.dual_decision(new, weights, rows), expected)
+    by_structure = approximation.structured_decision(new, weights, rows)
+    np.testing.assert_allclose(by_structure, expected, atol=1e-4)
+    everyone = approximation.structured_decision(new, V, np.arange(700))
+    np.testing.assert_allclose(everyone, rbf_kernel(new, X, gamma=0.5) @ V, atol=1e-3)
+    assert not approximation.dual_decision(X[:5], np.zeros(0), rows[:0]).any()
+    np.testing.assert_allclose(approximation.exact_product(V), K @ V, atol=1e-10)
+
+
+# -------------------------------------------------------------------------------- refusals
+def test_too_little_memory_is_refused_with_the_arithmetic():
+    with pytest.raises(MemoryLimitError, match=r"cluster tree of 700 points.*on each thread"):
+        approximate(max_memory="200kB")
+    with pytest.raises(MemoryLimitError, match=r"HSS matrix of 700 points.*8 bytes an entry"):
+        approximate(max_memory="700kB")
+    approximation = approximate()
+    approximation.max_memory = approximation.nbytes + 100_000
+    with pytest.raises(MemoryLimitError, match=r"factor of K~.*beside|blocks at work.*K~"):
         approximation.shifted(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_points_too_large_for_the_kernel_are_refused():
+    with pytest.raises(ValueError, match="not finite"):
+        approximate(1e200 * X, kernel="linear")
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"mode": "magic"}, "mode='magic' is not one of fast, paper"),
-        ({"rel_tol": -1.0}, "rel_tol must be at least 0"),
-        ({"abs_tol": np.nan}, "abs_tol must be at least 0"),
-        ({"max_rank": -1}, "max_rank must be at least 0"),
+        ({"rel_tol": -1.0}, "rel_tol must be a number that is not negative"),
+        ({"abs_tol": np.nan}, "abs_tol must be a number"),
+        ({"max_rank": -1}, "max_rank must be a number"),
         ({"approximate_neighbors": -1}, "approximate_neighbors must be"),
         ({"clustering": "magic"}, "clustering='magic'"),
         ({"leaf_size": 1}, "leaf_size must be"),
+        ({"random_state": "abc"}, "random_state must be None"),
     ],
 )
 def test_bad_parameters_say_what_is_wrong(parameters, message):
@@ -267,16 +314,70 @@ def test_bad_parameters_say_what_is_wrong(parameters, message):
         approximate(**parameters)
 
 
-def test_decisions_on_new_points_use_the_exact_kernel_and_the_rows_named():
-    approximation = approximate()
-    rows, weights = np.array([4, 600, 30]), np.array([1.0, 0.0, -2.0])
-    np.testing.assert_allclose(
-        approximation.dual_decision(X[:50] + 0.1, weights, rows),
-        rbf_kernel(X[:50] + 0.1, X[rows], gamma=0.5) @ weights,
+# ---------------------------------------------------------------- interpolative decomposition
+def decaying(m, columns, rate, seed=0):
+    """A matrix with the singular values exp(-rate k)."""
+    generator = np.random.default_rng(seed)
+    k = min(m, columns)
+    U, W = (la.qr(generator.normal(size=(size, k)), mode="economic")[0] for size in (m, columns))
+    return (U * np.exp(-rate * np.arange(k))) @ W.T
+
+
+def interpolate(A, rel_tol=1e-6, abs_tol=0.0, max_rank=10_000):
+    generator = np.random.default_rng(0)
+    return interpolate_rows(
+        A, rel_tol=rel_tol, abs_tol=abs_tol, max_rank=max_rank, generator=generator
     )
-    assert not approximation.dual_decision(X[:5], np.zeros(0), rows[:0]).any()
-    np.testing.assert_allclose(approximation.exact_product(V), K @ V, atol=1e-10)
 
 
-def test_the_registry_knows_it():
-    assert get_approximation("hss") is HSSKernel
+def missed(A, found):
+    return la.norm(A[found.rest] - found.E @ A[found.skeleton], axis=1).max(initial=0.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    m=st.integers(2, 150),
+    columns=st.integers(1, 300),
+    rate=st.floats(0.0, 1.0),
+    digits=st.floats(0.1, 11.0),
+    max_rank=st.sampled_from([0, 1, 5, 1000]),
+    seed=st.integers(0, 1000),
+)
+def test_what_is_left_is_below_the_tolerance(m, columns, rate, digits, max_rank, seed):
+    A, tol = decaying(m, columns, rate, seed), 10.0**-digits
+    found = interpolate(A, tol, max_rank=max_rank)
+    assert sorted(np.concatenate([found.skeleton, found.rest])) == list(range(m))
+    assert found.E.shape == (len(found.rest), found.rank)
+    first, left = la.norm(A, axis=1).max(), missed(A, found)
+    assert found.rank <= max_rank
+    if found.rank < max_rank:
+        assert left <= 2.0 * max(tol, 1e-13 * m) * first
+        assert found.pivot <= max(2.0 * tol, 1e-7) * first
+    needed = np.count_nonzero(np.exp(-rate * np.arange(min(m, columns))) > tol * first)
+    assert found.rank <= 1.2 * needed + 8
+
+
+def test_pivots_ranks_and_precision_are_those_of_the_matrix():
+    A = decaying(80, 200, 0.15)
+    for tol in (0.1, 1e-3):
+        found = interpolate(A, tol)
+        assert found.pivot == pytest.approx(missed(A, found), rel=1e-3)
+    for tol in (0.1, 1e-4, 1e-9):
+        single = interpolate(A.astype(np.float32), tol)
+        assert single.E.dtype == np.float32
+        assert missed(A, single) <= max(2 * tol, 2e-5) * la.norm(A, axis=1).max()
+    assert 1e-5 < missed(A, interpolate(A, 0.0, abs_tol=1e-3)) <= 1e-3
+    low = RNG.normal(size=(100, 7)) @ RNG.normal(size=(7, 300))
+    for tol in (1e-5, 1e-10):
+        found = interpolate(low, tol)
+        assert found.rank == 7
+        assert missed(low, found) < 1e-10 * la.norm(low)
+    repeated = interpolate(np.repeat(decaying(20, 100, 0.0), 4, axis=0), 1e-5)
+    assert repeated.rank == 20
+    np.testing.assert_allclose(np.sort(repeated.E, axis=1)[:, -1], 1.0, atol=1e-6)
+    for nothing in (np.zeros((5, 8)), np.ones((4, 0)), np.ones((0, 3))):
+        assert interpolate(nothing).rank == 0
+    # The reference's test |R_cc| <= rel_tol |R_11| holds for the first pivot already.
+    assert interpolate(A, 1.0).rank == 0
+    with pytest.raises(ValueError, match="not finite"):
+        interpolate(np.array([[1.0, np.nan], [0.0, 1.0]]))

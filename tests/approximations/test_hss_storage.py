@@ -7,21 +7,28 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kernlab.approximations.hss import HSSKernel, storage
+from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import RBF, make_kernel
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))
+SPARSE = sp.random(300, 30, density=0.1, random_state=0, format="csr")
 
 
 def approximate(rows=X, **parameters):
     return HSSKernel(**{"gamma": 0.5, "leaf_size": 50, "random_state": 0} | parameters).fit(rows)
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "kernel.npz"
+
+
 @pytest.mark.parametrize(
     "parameters",
     [
         {},
+        {"rows": SPARSE},
         {"dtype": np.float32, "rel_tol": np.float64(0.1)},
         {"kernel": "polynomial", "degree": 2, "gamma": "scale"},
         {"kernel": make_kernel("rbf", gamma=0.3)},
@@ -32,14 +39,20 @@ def approximate(rows=X, **parameters):
         {"max_rank": 0},
     ],
 )
-def test_what_is_read_is_what_was_written(tmp_path, parameters):
+def test_what_is_read_is_what_was_written(path, parameters):
     before = approximate(**parameters)
-    before.save(tmp_path / "k.hss")
-    after = HSSKernel.load(tmp_path / "k.hss")
-    v = RNG.normal(size=(400, 2))
+    before.save(path)
+    after, n = HSSKernel.load(path), before.X_.shape[0]
+    v = RNG.normal(size=(n, 2))
     np.testing.assert_array_equal(after.operator() @ v, before.operator() @ v)
     np.testing.assert_array_equal(after.shifted(9.0).solve(v), before.shifted(9.0).solve(v))
     np.testing.assert_array_equal(after.exact_product(v), before.exact_product(v))
+    for decide in ("dual_decision", "structured_decision"):
+        one, other = (
+            getattr(kernel, decide)(before.X_[:9], v, np.arange(n)) for kernel in (before, after)
+        )
+        np.testing.assert_array_equal(one, other)
+    assert sp.issparse(after.X_) == sp.issparse(before.X_)
     assert after.kernel_ == before.kernel_
     assert after.timings_.keys() >= {"tree", "compress"}
     assert after.matrix_.level_table().equals(before.matrix_.level_table())
@@ -47,49 +60,37 @@ def test_what_is_read_is_what_was_written(tmp_path, parameters):
         assert after.get_params()[name] == before.get_params()[name]
 
 
-def test_sparse_rows_stay_sparse(tmp_path):
-    rows = sp.random(300, 30, density=0.1, random_state=0, format="csr")
-    before = approximate(rows)
-    before.save(tmp_path / "k.npz")
-    after = HSSKernel.load(tmp_path / "k.npz")
-    assert sp.issparse(after.X_)
-    np.testing.assert_array_equal(
-        after.dual_decision(rows[:9], np.ones(300), np.arange(300)),
-        before.dual_decision(rows[:9], np.ones(300), np.arange(300)),
-    )
-
-
-def test_nothing_is_pickled(tmp_path):
-    approximate().save(tmp_path / "k.npz")
-    with np.load(tmp_path / "k.npz", allow_pickle=False) as stored:
+def test_the_format_is_the_one_that_earlier_versions_wrote_and_nothing_is_pickled(path):
+    approximate().save(path)
+    with np.load(path, allow_pickle=False) as stored:
         assert all(stored[name].dtype != object for name in stored)
         header = json.loads(bytes(stored["header"]))
-    assert (header["format"], header["version"]) == (storage.FORMAT, storage.VERSION)
+        assert {*stored} == {
+            *("header", "X", "order", "start", "stop", "children", "parent", "depth", "ranks"),
+            *("columns", "rows_in_order", "interpolations", "blocks", "couplings"),
+        }
+    assert {**header, "parameters": 0, "timings": 0} == {
+        "format": "kernlab-hss",
+        "version": 1,
+        "kernel": "rbf",
+        "kernel parameters": {"gamma": 0.5},
+        "parameters": 0,
+        "recall": header["recall"],
+        "timings": 0,
+        "sparse": False,
+        "rows": [400, 3],
+    }
 
 
-def test_a_function_as_kernel_cannot_be_stored(tmp_path):
-    approximation = approximate(kernel=lambda A, B: A @ B.T)
-    with pytest.raises(ValueError, match="type Custom cannot be stored"):
-        approximation.save(tmp_path / "k.npz")
-
-
-def test_a_kernel_of_another_type_is_refused_by_its_type(tmp_path):
+def test_a_kernel_that_a_file_cannot_name_is_refused_by_its_type(path):
     @dataclass(frozen=True)
     class Wider(RBF):
         pass
 
-    approximation = approximate(kernel=Wider(0.5))
-    with pytest.raises(ValueError, match=r"type Wider cannot be stored.*RBF") as refusal:
-        approximation.save(tmp_path / "k.npz")
-    assert "function" not in str(refusal.value)
-    assert not (tmp_path / "k.npz").exists()
-
-
-def rewritten(path, change):
-    with np.load(path) as stored:
-        arrays = dict(stored)
-    change(arrays)
-    np.savez(path, **arrays)
+    for kernel, name in ((Wider(0.5), "Wider"), (lambda A, B: A @ B.T, "Custom")):
+        with pytest.raises(ValueError, match=rf"type {name} cannot be stored.*RBF"):
+            approximate(kernel=kernel).save(path)
+    assert not path.exists()
 
 
 def change_header(**changes):
@@ -105,22 +106,42 @@ def change_header(**changes):
     [
         (change_header(format="other"), "does not hold an HSS approximation"),
         (change_header(version=99), "written by a newer kernlab"),
+        (change_header(version="new"), "not a whole file"),
+        (change_header(kernel="none"), "not a whole file"),
+        (change_header(parameters={"magic": 1}), "not a whole file"),
+        (change_header(rows=3, sparse=True), "not a whole file"),
         (lambda arrays: arrays.pop("blocks"), "not a whole file"),
         (lambda arrays: arrays.update(blocks=arrays["blocks"][:5]), "ends too early"),
+        (lambda arrays: arrays.update(ranks=arrays["ranks"] - 1000), "not a whole file"),
+        (lambda arrays: arrays.update(children=arrays["children"][:3]), "not a whole file"),
         (lambda arrays: arrays.pop("header"), "not a whole file"),
     ],
 )
-def test_other_and_damaged_files_are_refused(tmp_path, change, message):
-    path = tmp_path / "k.npz"
+def test_other_and_damaged_files_are_refused(path, change, message):
     approximate().save(path)
-    rewritten(path, change)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    change(arrays)
+    np.savez(path, **arrays)
     with pytest.raises(ValueError, match=message):
         HSSKernel.load(path)
 
 
-def test_a_file_cut_short_is_refused(tmp_path):
-    path = tmp_path / "k.npz"
-    approximate().save(path)
-    path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(ValueError, match="not a whole file"):
-        HSSKernel.load(path)
+def test_a_file_with_bytes_missing_or_changed_is_refused(path):
+    approximate(leaf_size=100).save(path)
+    whole = path.read_bytes()
+    places = [0, 1, 30, 100, *RNG.integers(len(whole) - 20, size=60), len(whole) - 20]
+    for place in places:
+        flipped = bytes([whole[place] ^ 255])
+        for damaged in (
+            whole[:place],
+            whole[:place] + whole[place + 17 :],
+            whole[:place] + flipped + whole[place + 1 :],
+        ):
+            path.write_bytes(damaged)
+            try:
+                HSSKernel.load(path)
+            except ValueError as error:
+                assert "not a whole file of an HSS approximation" in str(error)  # noqa: PT017
+    with pytest.raises(FileNotFoundError):
+        HSSKernel.load(path.with_name("other"))

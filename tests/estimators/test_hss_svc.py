@@ -128,9 +128,9 @@ def _counted(monkeypatch):
         compressed.append(1)
         return compress(*arguments, **named)
 
-    def counting_factor(matrix, beta, max_memory):
+    def counting_factor(matrix, beta, *memory):
         factors.append(beta)
-        return factor(matrix, beta, max_memory)
+        return factor(matrix, beta, *memory)
 
     monkeypatch.setattr(hss_approximation, "compress", counting_compress)
     monkeypatch.setattr(hss_approximation, "ShiftedHSS", counting_factor)
@@ -267,7 +267,8 @@ def test_a_beta_too_small_is_refused_and_rules_raise_it():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"h": -1.0}, "h must be"),
+        ({"h": -1.0}, "h must be a positive number"),
+        ({"h": 1e300}, r"h=1e\+300 is no width"),
         ({"h": "magic"}, "magic"),
         ({"C": 0.0}, "C must be a positive number"),
         ({"beta": "magic"}, "beta='magic'"),

@@ -21,7 +21,13 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.approximations.hss.matrix import sweep
-from kernlab.runtime import for_each_block, require_memory, single_blas_thread
+from kernlab.runtime import (
+    for_each_block,
+    format_bytes,
+    require_memory,
+    single_blas_thread,
+    thread_count,
+)
 
 LARGE_ROOT = 1024  # rows from which the last Cholesky factor is worth several threads
 
@@ -43,17 +49,18 @@ class Eliminated:
 
 
 class ShiftedHSS:
-    """The factor of K~ + beta I; `solve(B)` for right-hand sides in the order of the data."""
+    """The factor of K~ + beta I; `held` are the bytes that stay beside it."""
 
-    def __init__(self, matrix, beta, max_memory=None):
+    def __init__(self, matrix, beta, max_memory=None, held=0):
         self.matrix, self.beta = matrix, beta
-        tree = matrix.tree
+        tree, needed, work = matrix.tree, factor_bytes(matrix), work_bytes(matrix)
         require_memory(
-            factor_bytes(matrix),
+            held + needed + work,
             max_memory,
             what=f"the factor of K~ + beta I for {matrix.shape[0]:,} points",
-            arithmetic=f"{matrix.shape[0]:,} points, ranks up to {matrix.rank:,}, "
-            f"{matrix.dtype.itemsize} bytes an entry",
+            arithmetic=f"{format_bytes(needed)} for ranks up to {matrix.rank:,} and "
+            f"{matrix.dtype.itemsize} bytes an entry, {format_bytes(work)} of blocks at work, and "
+            f"{format_bytes(held)} of K~",
             way_out="Allow more with max_memory, or approximate with smaller leaves or ranks.",
         )
         self._nodes, left = [None] * tree.n_nodes, [None] * tree.n_nodes
@@ -90,7 +97,8 @@ class ShiftedHSS:
 
     # ---------------------------------------------------------------------------- solve
     def solve(self, B):
-        """S with (K~ + beta I) S = B, for one right-hand side or a block of them."""
+        """S with (K~ + beta I) S = B, for one right-hand side or a block of them, in the order of
+        the data."""
         order = self.matrix.tree.order
         B = np.asarray(B)
         if B.shape[:1] != order.shape:
@@ -108,11 +116,8 @@ class ShiftedHSS:
         def up(nodes):
             for t in nodes[::-1]:
                 if t > 0:
-                    mine, basis, node = (
-                        matrix.rows_of(t, b, skeletons),
-                        matrix.bases[t],
-                        self._nodes[t],
-                    )
+                    basis, node = matrix.bases[t], self._nodes[t]
+                    mine = matrix.rows_of(t, b, skeletons)
                     of_skeleton = mine[basis.skeleton]
                     y = solve_lower(node.lower, mine[basis.rest] - basis.E @ of_skeleton)
                     kept[t], skeletons[t] = y, of_skeleton - node.coupled.T @ y
@@ -125,7 +130,7 @@ class ShiftedHSS:
                 else:
                     mine = self._expanded(t, kept[t], skeletons[t])
                 if tree.is_leaf(t):
-                    x[tree.start[t] : tree.stop[t]] = mine
+                    x[tree.positions(t)] = mine
                 else:
                     cut = matrix.bases[tree.children[t, 0]].rank
                     for child, part in zip(tree.children[t], (mine[:cut], mine[cut:]), strict=True):
@@ -148,6 +153,16 @@ def factor_bytes(matrix):
     """Bytes of the factor: L and L^-1 X of every node, and the root's."""
     entries = sum(len(b.rest) * (len(b.rest) + b.rank) for b in matrix.bases if b is not None)
     return (entries + root_size(matrix) ** 2) * matrix.dtype.itemsize
+
+
+def work_bytes(matrix):
+    """Bytes at the widest moment of the way up: what is left of a level, and blocks at work."""
+    tree, widest = matrix.tree, 0
+    for nodes in tree.levels[1:]:
+        left = sum(matrix.bases[t].rank ** 2 for t in nodes)
+        rows = max(matrix.bases[t].rank + len(matrix.bases[t].rest) for t in nodes)
+        widest = max(widest, left + 3 * min(thread_count(), len(nodes)) * rows**2)
+    return widest * matrix.dtype.itemsize
 
 
 def root_size(matrix):

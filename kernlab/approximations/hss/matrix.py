@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.linalg import LinearOperator
 
 from kernlab.approximations.hss.tree import ClusterTree
 from kernlab.runtime import for_each_block, single_blas_thread, thread_count
@@ -83,29 +84,29 @@ class HSSMatrix:
 
     def level_table(self):
         """One row per level, the root's first: nodes, ranks, sampled columns, bytes."""
-        rows = []
-        for level, nodes in enumerate(self.tree.levels):
-            bases = [self.bases[t] for t in nodes if self.bases[t] is not None]
-            ranks = [basis.rank for basis in bases]
-            held = [
-                part.nbytes
-                for t in nodes
-                for part in (self.blocks[t], self.couplings[t], self.bases[t])
-                if part is not None
-            ]
-            rows.append(
-                {
-                    "level": level,
-                    "nodes": len(nodes),
-                    "leaves": int(np.sum(self.tree.children[nodes, 0] < 0)),
-                    "smallest rank": min(ranks, default=0),
-                    "mean rank": float(np.mean(ranks)) if ranks else 0.0,
-                    "largest rank": max(ranks, default=0),
-                    "mean columns": float(np.mean([b.columns for b in bases])) if bases else 0.0,
-                    "bytes": sum(held),
-                }
-            )
-        return pd.DataFrame(rows)
+        nodes = pd.DataFrame(
+            {
+                "level": self.tree.depth,
+                "is leaf": self.tree.children[:, 0] < 0,
+                "rank": [0 if basis is None else basis.rank for basis in self.bases],
+                "columns": [0 if basis is None else basis.columns for basis in self.bases],
+                "bytes": [
+                    sum(part.nbytes for part in parts if part is not None)
+                    for parts in zip(self.blocks, self.couplings, self.bases, strict=True)
+                ],
+            }
+        )
+        return nodes.groupby("level", as_index=False).agg(
+            **{
+                "nodes": ("rank", "size"),
+                "leaves": ("is leaf", "sum"),
+                "smallest rank": ("rank", "min"),
+                "mean rank": ("rank", "mean"),
+                "largest rank": ("rank", "max"),
+                "mean columns": ("columns", "mean"),
+                "bytes": ("bytes", "sum"),
+            }
+        )
 
     # -------------------------------------------------------------------------- product
     def product(self, x):
@@ -123,7 +124,7 @@ class HSSMatrix:
             for t in nodes:
                 spread = None if t == 0 else self.bases[t].spread(pieces[t])
                 if tree.is_leaf(t):
-                    mine = slice(tree.start[t], tree.stop[t])
+                    mine = tree.positions(t)
                     np.matmul(self.blocks[t], x[mine], out=y[mine])
                     if spread is not None:
                         y[mine] += spread
@@ -144,7 +145,7 @@ class HSSMatrix:
     def rows_of(self, t, x, gathered):
         """What stands at node t's rows: the vector itself, or what its children have gathered."""
         if self.tree.is_leaf(t):
-            return x[self.tree.start[t] : self.tree.stop[t]]
+            return x[self.tree.positions(t)]
         return np.concatenate([gathered[child] for child in self.tree.children[t]])
 
     @cached_property
@@ -152,6 +153,28 @@ class HSSMatrix:
         """Subtrees for the threads to work on, and the nodes above them."""
         threads = thread_count() if self.shape[0] > SERIAL_POINTS else 1
         return self.tree.forest(8 * threads if threads > 1 else 1)
+
+
+class HSSOperator(LinearOperator):
+    """Products with K~ in the order of the data, for vectors and blocks of vectors."""
+
+    def __init__(self, matrix):
+        super().__init__(matrix.dtype, matrix.shape)
+        self.matrix = matrix
+
+    def _matmat(self, x):
+        order = self.matrix.tree.order
+        y = np.empty(x.shape, dtype=np.result_type(x.dtype, self.dtype))
+        y[order] = self.matrix.product(x[order].astype(self.dtype, copy=False))
+        return y
+
+    def _matvec(self, x):
+        return self._matmat(x.reshape(-1))
+
+    def _adjoint(self):
+        return self
+
+    _transpose = _adjoint
 
 
 def sweep(forest, up, down):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernlab.rows.products import prepare_right, squared_distances
-from kernlab.runtime import for_each_block, njit, require_memory
+from kernlab.runtime import for_each_block, njit, require_memory, row_blocks
 
 RECALL_POINTS = 100
 GOOD_RECALL = 0.99
@@ -21,35 +21,33 @@ ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class Neighbours:
-    """For each point asked for, the positions of its neighbours in no order, -1 where fewer were
-    found; `recall` is the share of the true nearest that a sample's lists hold."""
+    """The positions of each point's neighbours in no order, -1 where fewer were found; `recall` is
+    the share of the true nearest that a sample's lists hold."""
 
     ids: np.ndarray
     recall: float
 
 
 class _Lists:
-    """The nearest found so far of each point asked for: positions and squared distances."""
+    """The nearest found so far of each of the points `of`: positions and squared distances."""
 
-    def __init__(self, rows, asked, k, max_memory=None):
+    def __init__(self, rows, of, k, max_memory=None):
         require_memory(
-            8 * len(asked) * k,
+            8 * len(of) * k,
             max_memory,
-            what=f"the lists of {k:,} neighbours of {len(asked):,} points",
-            arithmetic=f"{len(asked):,} x {k:,} x 8 bytes",
-            way_out="Allow more with max_memory, or ask for fewer neighbours.",
+            what=f"the lists of {k:,} neighbours of {len(of):,} points",
+            arithmetic=f"{len(of):,} x {k:,} x 8 bytes",
+            way_out="Allow more with max_memory, or take fewer neighbours.",
         )
-        self.rows, self.asked = rows, asked
-        self.ids = np.full((len(asked), k), -1, dtype=np.int32)
-        self.distances = np.full((len(asked), k), np.inf, dtype=np.float32)
+        self.rows, self.of = rows, of
+        self.ids = np.full((len(of), k), -1, dtype=np.int32)
+        self.distances = np.full((len(of), k), np.inf, dtype=np.float32)
 
     def compare(self, mine, others, may_repeat=False):
-        """Bring the lists of `mine`, indices into `asked`, up to date with the points `others`;
+        """Bring the lists of `mine`, indices into `of`, up to date with the points `others`;
         some of these `may_repeat` what is listed already."""
-        positions = self.asked[mine]
-        left, right = self.rows[positions], self.rows[others]
-        block = np.empty((len(mine), len(others)), dtype=np.float32)
-        squared_distances(left, prepare_right(left, right, distances=True), block)
+        positions = self.of[mine]
+        block = _squares(self.rows[positions], self.rows[others])
         _keep_nearest(block, mine, positions, others, self.ids, self.distances, may_repeat)
 
     def recall(self, generator, points, group):
@@ -57,14 +55,14 @@ class _Lists:
         a few points."""
         k = self.ids.shape[1]
         some = np.sort(
-            generator.choice(len(self.asked), min(len(self.asked), RECALL_POINTS), replace=False)
+            generator.choice(len(self.of), min(len(self.of), RECALL_POINTS), replace=False)
         )
         true = np.empty((len(some), len(points)), dtype=np.float32)
-        left, right = self.rows[self.asked[some]], self.rows[points]
-        squared_distances(left, prepare_right(left, right, distances=True), true)
+        for part in row_blocks(len(points), PROJECTION_LEAF):
+            true[:, part] = _squares(self.rows[self.of[some]], self.rows[points[part]])
         found = possible = 0
         for i, row in zip(some, true, strict=True):
-            row[group[points] == group[self.asked[i]]] = np.inf
+            row[group[points] == group[self.of[i]]] = np.inf
             listed = np.searchsorted(points, self.ids[i][self.ids[i] >= 0])
             reachable = min(k, int(np.isfinite(row).sum()))
             if reachable:
@@ -78,15 +76,24 @@ class _Lists:
 def from_near_leaves(rows, tree, k, *, points, candidates, generator, max_memory=None):
     """The `k` nearest outside each point's own leaf, among the `points` of the nearest leaves.
 
-    `rows` are all points in the tree's order, in single precision; `points` the positions, sorted,
-    that are asked for and compared with. A leaf is compared with as many others, nearest centres
-    first, as together hold `candidates` of them.
+    Parameters
+    ----------
+    rows : all points in the tree's order, in single precision.
+    points : array of positions, sorted, whose neighbours are searched for, among themselves.
+    candidates : a leaf is compared with as many others, nearest centres first, as together hold so
+        many points.
+
+    Returns
+    -------
+    Neighbours
     """
     lists = _Lists(rows, points, k, max_memory)
     leaves = tree.leaves
     bounds = np.searchsorted(points, np.append(tree.start[leaves], rows.shape[0]))
     members = [points[a:b] for a, b in itertools.pairwise(bounds)]
-    centres = _centres(rows, tree.start[leaves], tree.stop[leaves])
+    centres = np.stack(
+        [np.asarray(rows[tree.positions(t)].mean(axis=0), dtype=np.float32).ravel() for t in leaves]
+    )
     nearest = _nearest_leaves(centres, np.diff(bounds), candidates)
 
     def search(j):
@@ -96,21 +103,20 @@ def from_near_leaves(rows, tree, k, *, points, candidates, generator, max_memory
 
     if len(leaves) > 1 and k > 0:
         for_each_block(search, range(len(leaves)))
-    leaf_of = np.repeat(np.arange(len(leaves)), tree.sizes[leaves])
-    return Neighbours(lists.ids, lists.recall(generator, points, leaf_of))
+    return Neighbours(lists.ids, lists.recall(generator, points, tree.leaf_of))
 
 
-def from_projection_trees(rows, k, *, asked, iterations, generator, max_memory=None):
-    """The `k` nearest of each of the points `asked`, by random projection trees.
+def from_projection_trees(rows, k, *, of, iterations, generator, max_memory=None):
+    """The `k` nearest of each of the points `of`, by random projection trees.
 
     Each tree halves the points along random directions until fewer than 6,000 are left, and
     compares all pairs of those. Trees are merged until the lists of 100 points hold 99 % of the
     true nearest, or `iterations` have been made.
     """
-    lists = _Lists(rows, asked, k, max_memory)
+    lists = _Lists(rows, of, k, max_memory)
     everyone, recall = np.arange(rows.shape[0]), 1.0
     place = np.full(rows.shape[0], -1)
-    place[asked] = np.arange(len(asked))
+    place[of] = np.arange(len(of))
     for iteration in range(iterations if k > 0 else 0):
         pieces = []
         for part in _projection_leaves(rows, generator):
@@ -140,6 +146,25 @@ def _projection_leaves(rows, generator):
         parts += [part[rank[: len(part) // 2]], part[rank[len(part) // 2 :]]]
 
 
+def _nearest_leaves(centres, sizes, candidates):
+    """For each leaf the others, nearest first, that together hold `candidates` points."""
+    apart = _squares(centres, centres)
+    np.fill_diagonal(apart, np.inf)
+    chosen = []
+    for row in apart:
+        order = np.argsort(row)[:-1]
+        enough = np.searchsorted(np.cumsum(sizes[order]), candidates) + 1
+        chosen.append(order[:enough])
+    return chosen
+
+
+def _squares(left, right):
+    """Squared distances of rows in single precision."""
+    block = np.empty((left.shape[0], right.shape[0]), dtype=np.float32)
+    squared_distances(left, prepare_right(left, right, distances=True), block)
+    return block
+
+
 @njit
 def _keep_nearest(block, mine, positions, others, ids, distances, may_repeat):
     """Each list is a heap with the farthest neighbour first."""
@@ -165,25 +190,3 @@ def _keep_nearest(block, mine, positions, others, ids, distances, may_repeat):
                 heap[hole], names[hole] = heap[child], names[child]
                 hole = child
             heap[hole], names[hole] = distance, name
-
-
-def _centres(rows, starts, stops):
-    return np.stack(
-        [
-            np.asarray(rows[a:b].mean(axis=0), dtype=np.float32).ravel()
-            for a, b in zip(starts, stops, strict=True)
-        ]
-    )
-
-
-def _nearest_leaves(centres, sizes, candidates):
-    """For each leaf the others, nearest first, that together hold `candidates` points."""
-    apart = np.empty((len(centres), len(centres)), dtype=np.float32)
-    squared_distances(centres, prepare_right(centres, centres, distances=True), apart)
-    np.fill_diagonal(apart, np.inf)
-    chosen = []
-    for row in apart:
-        order = np.argsort(row)[:-1]
-        enough = np.searchsorted(np.cumsum(sizes[order]), candidates) + 1
-        chosen.append(order[:enough])
-    return chosen

@@ -8,8 +8,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
-from kernlab.approximations.hss import HSSKernel
-from kernlab.approximations.hss.operator import HSSQuality
+from kernlab.approximations.hss import HSSKernel, HSSQuality
 from kernlab.datasets import generators
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.explorers.base import Explorer, choice, log_slider

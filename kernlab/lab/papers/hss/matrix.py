@@ -6,8 +6,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations.hss import HSSKernel, build_tree
-from kernlab.approximations.hss.tree import comparable_rows
+from kernlab.approximations.hss import HSSKernel, build_tree, comparable_rows
 from kernlab.datasets import load_dataset
 from kernlab.kernels import gamma_from_sigma, make_kernel
 from kernlab.lab.engine import Study, catalogued, product
