@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations import PolynomialMap
 from kernlab.features import Features
-from kernlab.solvers import solve_dcd, solve_hinge_interior
+from kernlab.solvers import solve_hinge_interior
 from kernlab.solvers.hinge.interior import direction, nearly_dependent, orthonormal_mix
-from kernlab.solvers.hinge.passes import Subspace, gram_matrix
+from kernlab.solvers.hinge.passes import Data
 
 M = 400
 WEIGHTS = np.random.default_rng(6).integers(0, 4, M).astype(float)
@@ -82,24 +82,6 @@ def test_it_reaches_the_linear_programme_and_its_dual(weights):
     assert np.all((a >= -1e-12) & (a <= top + 1e-12))
     assert np.linalg.norm(F.T @ (y * a)) < 1e-8
     assert a.sum() == pytest.approx(best, rel=1e-6)
-
-
-@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
-@pytest.mark.parametrize("intercept", ["none", "penalised"])
-def test_with_C_it_is_the_support_vector_machine(C, intercept):
-    F, y = plain()
-    ours = solve_hinge_interior(F, y, C=C, intercept=intercept)
-    other = solve_dcd(F, y, C=C, intercept=intercept, tol=1e-6, max_iter=200_000)
-    u, b = ours.coefficients, ours.intercept
-    value = 0.5 * (u @ u + b * b) + C * np.maximum(0, 1 - y * (F @ u + b)).sum()
-    assert ours.objective == pytest.approx(value, rel=1e-9)
-    assert ours.converged
-    assert other.dual_objective * (1 - 1e-6) <= ours.objective <= other.objective * (1 + 1e-6)
-    assert ours.dual_objective <= other.objective
-    a = ours.dual_variables
-    assert a.sum() - 0.5 * np.sum((F.T @ (a * y)) ** 2) - 0.5 * (a @ y) ** 2 * (
-        intercept == "penalised"
-    ) == pytest.approx(ours.dual_objective, rel=1e-6)
 
 
 def test_the_bound_holds_at_every_step():
@@ -208,7 +190,7 @@ def test_objective_and_gap_are_those_of_the_coefficients_also_where_a_basis_lose
     """Combinations of the features are asked for their weights after all."""
     F, y = huddled(0.1, 4)
     good = np.random.default_rng(5).standard_normal((F.shape[1], F.shape[1]))
-    result = solve_hinge_interior(F, y, subspace=Subspace(mix=good), tol=1e-4)
+    result = solve_hinge_interior(Features(F).combined(good), y, tol=1e-4)
     assert result.converged
     assert result.objective == pytest.approx(linear_programme(F, y), rel=1e-3)
     assert loss(F @ good, y, result.coefficients) == pytest.approx(result.objective, rel=1e-6)
@@ -216,7 +198,7 @@ def test_objective_and_gap_are_those_of_the_coefficients_also_where_a_basis_lose
     for F, y in (plain(), huddled(0.1, 4)):  # the features as given, and orthonormal ones
         basis = powers[: F.shape[1], : F.shape[1]]
         with pytest.warns(ConvergenceWarning, match="cannot hold the minimiser in double"):
-            result = solve_hinge_interior(F, y, subspace=Subspace(mix=basis), tol=1e-4)
+            result = solve_hinge_interior(Features(F).combined(basis), y, tol=1e-4)
         reached = loss(F, y, basis @ result.coefficients)
         assert result.objective == pytest.approx(reached, rel=1e-6)
         assert result.trace[-1]["objective"] == result.objective <= 1.0
@@ -246,12 +228,13 @@ def test_the_direction_solves_newtons_equations(dz, y, a, xi, eta, centre):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_mix_makes_features_orthonormal_and_leaves_out_what_does_not_exist(weighted):
     F, _ = huddled(0.01, 4)
-    doubled = Features(np.column_stack([F, F[:, :3] - F[:, 3:6], np.zeros(M)]))
+    doubled = np.column_stack([F, F[:, :3] - F[:, 3:6], np.zeros(M)])
     weights = np.random.default_rng(2).random(M) + 0.1 if weighted else None
-    mix = orthonormal_mix(doubled, weights, gram_matrix(doubled, weights))
+    data = Data(doubled, weights)
+    mix = orthonormal_mix(data, data.gram())
     assert mix.shape == (F.shape[1] + 4, F.shape[1])
-    gram = gram_matrix(doubled.combined(mix), weights)
-    np.testing.assert_allclose(gram, np.eye(F.shape[1]), atol=1e-3)
+    scaled = (doubled @ mix) * (1.0 if weights is None else weights[:, None])
+    np.testing.assert_allclose(scaled.T @ (doubled @ mix), np.eye(F.shape[1]), atol=1e-3)
 
 
 def test_near_dependence_is_seen_whatever_the_units():
@@ -263,24 +246,12 @@ def test_near_dependence_is_seen_whatever_the_units():
     assert nearly_dependent(dependent.T @ dependent)
 
 
-def test_classes_and_costs_are_each_as_if_alone():
-    F, y = plain()
-    columns = np.column_stack([y, np.where(F[:, 1] > 0.3, 1.0, -1.0)])
-    costs = np.array([10.0, 0.1])
-    for column, family in zip(columns.T, solve_hinge_interior(F, columns, C=costs), strict=True):
-        for C, result in zip(costs, family, strict=True):
-            alone = solve_hinge_interior(F, column, C=C)
-            assert result.objective == pytest.approx(alone.objective, rel=2e-6)
-    assert solve_hinge_interior(F, y, C=np.array([1.0]))[0].converged
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"loss": "squared_hinge"}, "minimises the hinge loss"),
         ({"intercept": "free"}, "offers intercept='none' or 'penalised'"),
         ({"max_iter": 2.5}, "max_iter must be a whole number"),
-        ({"C": 1.0, "subspace": Subspace(mix=np.eye(10))}, "leave mix out"),
         ({"start": np.zeros(3)}, "start must be 10 weights"),
         ({"F": np.full((M, 10), np.nan)}, "values that are not finite"),
     ],

@@ -29,7 +29,7 @@ import scipy.linalg as la
 
 from kernlab.runtime import REORDERED_SUMS, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
-from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, GramFactor, Subspace, Sums
+from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, Data, GramFactor, Sums
 from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
@@ -52,8 +52,6 @@ def solve_hinge_admm(
     max_iter=None,
     alpha=1.0,
     beta=1.0,
-    subspaces=None,
-    gram=None,
     sample_weight=None,
     start=None,
     keep_dual=True,
@@ -65,7 +63,7 @@ def solve_hinge_admm(
 
     Parameters
     ----------
-    F : features: dense, CSR, or `Features`, which are read in blocks.
+    F : features: dense, CSR, or `Features`, which are read in blocks (see `Data`).
     y : labels -1 and 1, or one column of them for each of several problems; they share the passes.
     C : None for the paper's problem, stopped early; a number, or several.
     loss, intercept : "hinge"; "none", or "penalised": one more feature of value 1.
@@ -73,9 +71,6 @@ def solve_hinge_admm(
         relative to the objective (1e-3).
     max_iter : steps at most; None for 5, the paper's prescription, or 20,000 with C.
     alpha, beta : of the paper's steps; with C, ADMM chooses its own.
-    subspaces : a list of `Subspace`, all solved in the same passes; results are then a list of
-        what would be returned for each of them alone. None for the one of all features.
-    gram : the (weighted) Gram matrix of all features, if it is known.
     sample_weight : c_i of each row.
     start : weights to begin from (for a matrix y, a list of them) instead of v = y.
     keep_dual : whether results hold dual variables, a number per row.
@@ -100,29 +95,17 @@ def solve_hinge_admm(
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, not {value!r}")
-    chosen = subspaces
-    if subspaces is None:
-        penalised = certified or intercept == "penalised"
-        F, subspace = (F, Subspace()) if penalised else passes.parted(F)
-        chosen = [subspace]
-    if certified and any(subspace.mix is not None for subspace in chosen):
-        raise ValueError("the penalty of C is on weights of the features given: leave mix out")
-    if subspaces is not None and intercept == "penalised":
-        raise ValueError("the intercept is a feature of none of the subspaces: make one of them")
-    features, weights = passes.prepared(F, sample_weight, intercept)
-    n_problems = len(chosen) * len(call.columns) * len(call.costs)
-    passes.require_room(features, n_problems, max_memory)
-    columns = [passes.labels_of(column, features.shape[0]) for column in call.columns]
+    data = Data(F, sample_weight, intercept, certified)
+    data.require_room(len(call.columns) * len(call.costs), max_memory)
+    columns = [passes.labels_of(column, data.m) for column in call.columns]
     problems = [
-        _Problem(column, subspace, features.shape[1], cost, passes.weights_of(begin, intercept))
-        for subspace in chosen
+        _Problem(column, data, cost, passes.start_of(begin, data, intercept))
         for column, begin in zip(columns, call.starts, strict=True)
         for cost in call.costs
     ]
-    with single_blas_thread() if features.shape[1] < passes.WIDE else nullcontext():
-        iteration = _Iteration(features, problems, weights, alpha, beta, tol, max_iter, callback)
-        iteration.begin(passes.known_gram(features, weights) if gram is None else gram)
-        passes.leave_gram(features, weights, iteration.gram)
+    with single_blas_thread() if data.n < passes.WIDE else nullcontext():
+        iteration = _Iteration(data, problems, alpha, beta, tol, max_iter, callback)
+        iteration.begin()
         iteration.run()
         results = [iteration.result(problem, intercept, keep_dual) for problem in problems]
     for result in results if certified else ():
@@ -133,42 +116,34 @@ def solve_hinge_admm(
             tol=tol,
             advice="Raise max_iter, lower C, or scale the features.",
         )
-    families = passes.parts(results, len(call.costs))
-    arranged = [call.arranged(part) for part in passes.parts(families, len(columns))]
-    return arranged[0] if subspaces is None else arranged
+    along = len(call.costs)
+    return call.arranged([results[i : i + along] for i in range(0, len(results), along)])
 
 
 class _Problem:
-    """One problem under way: its weights u, their form c on the features given, and zeta.
+    """One problem under way: its weights u, their form c on the features read, and zeta.
 
     `pulled_v` and `pulled_w` are A^T v and A^T w, and `sums` those of the last pass; `best` is the
     lowest objective measured with C, and its weights.
     """
 
-    def __init__(self, y, subspace, n_features, C, start):
-        self.y, self.subspace, self.C = y, subspace, C
-        self.width = n_features if subspace.n_features is None else subspace.n_features
-        self.u = np.zeros(self.width if subspace.mix is None else subspace.mix.shape[1])
-        self.c, self.has_start = np.zeros(self.width), start is not None
-        if self.has_start:
-            self.u = self.c = np.array(start, dtype=np.float64)
-            if self.u.shape != (self.width,) or subspace.mix is not None:
-                raise ValueError(f"start must be {self.width} weights of the features given")
+    def __init__(self, y, data, C, start):
+        self.y, self.C, self.has_start = y, C, start is not None
+        self.u = np.zeros(data.n_weights) if start is None else start
+        self.c = np.zeros(data.n) if start is None else start
         self.zeta = y.astype(np.float64)
         self.beta = self.gamma = self.change_u = 0.0
-        self.pulled_v = self.pulled_w = self.sums = self.measured = self.best = None
+        self.pulled_v = self.pulled_w = self.sums = self.best = None
         self.trace, self.is_done = [], False
 
 
 class _Iteration:
     """All problems together; those that are done no longer take part in passes."""
 
-    def __init__(self, features, problems, weights, alpha, beta, tol, max_iter, callback):
-        self.features, self.problems, self.weights = features, problems, weights
+    def __init__(self, data, problems, alpha, beta, tol, max_iter, callback):
+        self.data, self.problems, self.total = data, problems, data.total
         self.alpha, self.tol, self.max_iter, self.callback = alpha, tol, max_iter, callback
-        self.began = time.perf_counter()
-        self.total = float(weights.sum()) if len(weights) else float(features.shape[0])
-        self.certified = problems[0].C is not None
+        self.began, self.certified = time.perf_counter(), problems[0].C is not None
         for problem in problems:
             problem.beta = 1.0 / self.total if self.certified else beta
             problem.gamma = problem.beta * self.total
@@ -176,24 +151,23 @@ class _Iteration:
         self.rebalance_at, self.rebalance_gap = FIRST_REBALANCE, float(FIRST_REBALANCE)
 
     # ------------------------------------------------------------------------- first pass
-    def begin(self, gram):
+    def begin(self):
         """The Gram matrix, unless it is known, and A^T v and A^T w of the start, in one pass."""
-
-        p = len(self.problems)
+        p, gram = len(self.problems), self.data.known_gram()
 
         def state():
-            own = passes.gram_sum(self.features) if gram is None else None
-            return Sums(self.features.shape[1], 2 * p, (p, N_SUMS), own)
+            own = self.data.gram_sum() if gram is None else None
+            return Sums(self.data.n, 2 * p, (p, N_SUMS), own)
 
         def use(sums, rows, block):
-            weights = self.weights[rows] if len(self.weights) else None
+            weights = self.data.weights_of(rows)
             if sums.gram is not None:
                 sums.gram.add(block, weights)
             values = np.empty((2 * p, block.shape[1]))
             for k, problem in enumerate(self.problems):
                 y, zeta = problem.y[rows], problem.zeta[rows]
                 if problem.has_start:
-                    zeta[:] = problem.c @ block[: problem.width]
+                    zeta[:] = problem.c @ block
                 lost = np.maximum(0.0, 1.0 - y * (zeta if problem.has_start else 0.0))
                 sums.rows[k, LOSS] += lost.sum() if weights is None else weights @ lost
                 split(zeta, y, problem.beta, problem.gamma, values[k], values[p + k])
@@ -201,9 +175,10 @@ class _Iteration:
                 values *= weights
             sums.pull(block, values)
 
-        total = passes.read(self.features, state, use, passes.GRAM_BYTES, "Gram matrix")
+        total = self.data.read(state, use, passes.GRAM_BYTES, "Gram matrix")
         self.gram = total.gram.matrix() if gram is None else gram
         passes.require_finite(self.gram, total.vectors)
+        self.data.leave_gram(self.gram)
         self.certify = passes.Certifier(self.gram, self.total)
         self._take(self.problems, total)
         for problem in self.problems if self.certified else ():
@@ -212,8 +187,8 @@ class _Iteration:
 
     def _take(self, problems, total):
         for k, problem in enumerate(problems):
-            problem.pulled_v = total.vectors[: problem.width, k].copy()
-            problem.pulled_w = total.vectors[: problem.width, len(problems) + k].copy()
+            problem.pulled_v = total.vectors[:, k].copy()
+            problem.pulled_w = total.vectors[:, len(problems) + k].copy()
             problem.sums = total.rows[k]
 
     # ----------------------------------------------------------------------------- steps
@@ -236,48 +211,41 @@ class _Iteration:
 
     def _pass(self, live, old):
         """A u, the next v and w row by row, and A^T v and A^T w: one look at every feature."""
-        relaxation = RELAXATION if self.certified else 1.0
-        p = len(live)
-        C = np.zeros((p, self.features.shape[1]))
-        for k, problem in enumerate(live):
-            C[k, : problem.width] = problem.c
+        relaxation, p = RELAXATION if self.certified else 1.0, len(live)
+        weights = np.array([problem.c for problem in live])
         new = [(problem.beta, problem.gamma) for problem in live]
 
         def use(sums, rows, block):
-            scores = C @ block if p > 1 else (C[0] @ block)[None]
-            values, weights = np.empty((2 * p, block.shape[1])), self.weights[rows]
+            scores = weights @ block if p > 1 else (weights[0] @ block)[None]
+            values, of_rows = np.empty((2 * p, block.shape[1])), self.data.weights[rows]
             for k, problem in enumerate(live):
                 advance(
-                    scores[k], problem.zeta[rows], problem.y[rows], weights, old[k], new[k],
+                    scores[k], problem.zeta[rows], problem.y[rows], of_rows, old[k], new[k],
                     relaxation, values[k], values[p + k], sums.rows[k],
                 )  # fmt: skip
             sums.pull(block, values)
 
         def state():
-            return Sums(self.features.shape[1], 2 * p, (p, N_SUMS))
+            return Sums(self.data.n, 2 * p, (p, N_SUMS))
 
-        return passes.read(self.features, state, use, passes.PASS_BYTES, "ADMM step")
+        return self.data.read(state, use, passes.PASS_BYTES, "ADMM step")
 
     def _factor(self, problem):
-        """The system for u of a problem; those with the same features, beta and C share it."""
-
-        def key(of):
-            return of.width, id(of.subspace.mix), of.beta, of.C
-
-        if key(problem) not in self._factors:
-            in_use = {key(other) for other in self.problems}
+        """The system for u of a problem; those with the same beta and C share it."""
+        key = problem.beta, problem.C
+        if key not in self._factors:
+            in_use = {(other.beta, other.C) for other in self.problems}
             self._factors = {k: factor for k, factor in self._factors.items() if k in in_use}
-            self._factors[key(problem)] = self._new_factor(problem)
-        return self._factors[key(problem)]
+            self._factors[key] = self._new_factor(*key)
+        return self._factors[key]
 
-    def _new_factor(self, problem):
-        gram, beta = self.gram[: problem.width, : problem.width], problem.beta
+    def _new_factor(self, beta, C):
         if self.certified:
-            ridge = 1.0 / (problem.C * self.total)
-            return GramFactor(gram, alpha=beta * passes.rounding(gram), beta=beta, ridge=ridge)
-        if problem.subspace.mix is None:
-            return GramFactor(gram, alpha=self.alpha, beta=beta)
-        return MixedFactor(gram, problem.subspace.mix, alpha=self.alpha, beta=beta)
+            alpha, ridge = beta * passes.rounding(self.gram), 1.0 / (C * self.total)
+            return GramFactor(self.gram, alpha=alpha, beta=beta, ridge=ridge)
+        if self.data.mix is None:
+            return GramFactor(self.gram, alpha=self.alpha, beta=beta)
+        return MixedFactor(self.gram, self.data.mix, alpha=self.alpha, beta=beta)
 
     def _rebalance(self, live):
         """Bring gamma = M beta half way, in logarithms, to the ratio of the sizes of w and v."""
@@ -346,7 +314,7 @@ class _Iteration:
         v, w = np.empty((2, len(problem.zeta)))
         split(problem.zeta, problem.y, problem.beta, problem.gamma, v, w)
         scale = 1.0 if problem.C is None else problem.C * self.total
-        return -scale * problem.y * w * (self.weights if len(self.weights) else 1.0)
+        return -scale * problem.y * w * (self.data.weights if len(self.data.weights) else 1.0)
 
 
 # ------------------------------------------------------------------------------- single steps

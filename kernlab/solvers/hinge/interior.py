@@ -29,7 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.runtime import for_each_block, row_blocks, single_blas_thread
 from kernlab.solvers.hinge import passes
-from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, GramFactor, Subspace, Sums
+from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, Data, GramFactor, Sums
 from kernlab.solvers.problems import each_problem
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
@@ -48,9 +48,7 @@ CANNOT_HOLD = (
 )
 
 
-@each_problem(
-    start_from=lambda result, parameters: passes.weights_of(result, parameters.get("intercept"))
-)
+@each_problem(start_from=lambda result, parameters: result)
 def solve_hinge_interior(
     F,
     y,
@@ -60,8 +58,6 @@ def solve_hinge_interior(
     intercept="none",
     tol=1e-6,
     max_iter=300,
-    subspace=None,
-    gram=None,
     sample_weight=None,
     start=None,
     keep_dual=True,
@@ -73,10 +69,9 @@ def solve_hinge_interior(
 
     Parameters
     ----------
-    F, y, C, intercept, gram, sample_weight, start, keep_dual, callback : as `solve_hinge_admm`.
+    F, y, C, intercept, sample_weight, start, keep_dual, callback : as `solve_hinge_admm`.
     tol : of the duality gap relative to the objective; None for 1e-6.
     max_iter : Newton's steps at most; None for 300.
-    subspace : a `Subspace`; None for that of all features.
     random_state : not used; nothing is random.
     max_memory : for six numbers per row, and a few Gram matrices.
 
@@ -89,21 +84,13 @@ def solve_hinge_interior(
     the weights of the lowest objective it has measured, its start included.
     """
     passes.check_problem("hinge-interior", loss, intercept)
-    if subspace is None and C is None and intercept == "none":
-        F, subspace = passes.parted(F)
-    subspace = Subspace() if subspace is None else subspace
-    if C is not None and subspace.mix is not None:
-        raise ValueError("the penalty of C is on weights of the features given: leave mix out")
-    features, weights = passes.prepared(F, sample_weight, intercept)
-    passes.require_room(features, 6, max_memory)
-    labels = passes.labels_of(y, features.shape[0])
-    with single_blas_thread() if features.shape[1] < passes.WIDE else nullcontext():
-        if gram is None and start is None and C is None:
-            gram = passes.known_gram(features, weights)
-            if gram is None:
-                gram = passes.gram_matrix(features, weights if len(weights) else None)
-                passes.leave_gram(features, weights, gram)
-        search = _Search(features, labels, subspace, weights, C, gram)
+    data = Data(F, sample_weight, intercept, C is not None)
+    data.require_room(6, max_memory)
+    start = passes.start_of(start, data, intercept)
+    search = _Search(data, passes.labels_of(y, data.m), C)
+    with single_blas_thread() if data.n < passes.WIDE else nullcontext():
+        if start is None and C is None:
+            search.gram = data.gram()
         if C is None and start is None and nearly_dependent(search.gram):
             result = _on_orthonormal_features(search, None, tol, max_iter, keep_dual, callback)
         else:
@@ -136,15 +123,10 @@ class _Search:
     xi - eta = 1 - y z; at the optimum eta a = 0 and xi (1 - a) = 0.
     """
 
-    def __init__(self, features, labels, subspace, weights, C, gram):
-        self.features, self.labels, self.mix, self.weights = features, labels, subspace.mix, weights
-        self.m, n = features.shape
-        self.width = n if subspace.n_features is None else subspace.n_features
-        self.total = float(weights.sum()) if len(weights) else float(self.m)
-        self.C, self.ridge = C, 0.0 if C is None else 1.0 / C
-        self.gram = None if gram is None else gram[: self.width, : self.width]
-        self.u = np.zeros(self.width)
-        self.began = time.perf_counter()
+    def __init__(self, data, labels, C):
+        self.data, self.labels, self.m, self.total = data, labels, data.m, data.total
+        self.C, self.ridge, self.gram = C, 0.0 if C is None else 1.0 / C, None
+        self.u, self.began = np.zeros(data.n), time.perf_counter()
 
     def run(self, tol, max_iter, start, keep_dual, callback):
         """Newton's steps until the gap is closed, or until no step leads any further."""
@@ -177,7 +159,7 @@ class _Search:
                 break
         (found, self.u), self.measured = best, measured
         u, lost, objective, size = self.u, 0.0, found.objective, found.size
-        if self.mix is not None:
+        if self.data.mix is not None:
             u, lost, objective, size = self.own_weights()
             trace[-1] = trace[-1] | {"objective": objective}
         lower = measured.bound(size)
@@ -199,13 +181,8 @@ class _Search:
     def _begin(self, start):
         self.z = np.zeros(self.m)
         if start is not None:
-            self.u = np.array(start, dtype=np.float64)
-            if self.u.shape != (self.width,) or self.mix is not None:
-                raise ValueError(f"start must be {self.width} weights of the features given")
-            self.z = self._scores(self.u)
-            if self.gram is None:
-                weights = self.weights if len(self.weights) else None
-                self.gram = passes.gram_matrix(self.features, weights)[: self.width, : self.width]
+            self.u, self.z = start, self._scores(start)
+            self.gram = self.data.gram()
         gap = 1.0 - self.labels * self.z
         self.xi = np.maximum(gap, 0.0) + 5.0  # well inside, and equal for equal margins
         self.a, self.eta = np.full(self.m, 0.5), self.xi - gap
@@ -221,9 +198,9 @@ class _Search:
         out = np.empty(self.m)
 
         def use(_, rows, block):
-            out[rows] = u @ block[: self.width]
+            out[rows] = u @ block
 
-        passes.read(self.features, lambda: Sums(0, 0, 0), use, passes.PASS_BYTES, "scores")
+        self.data.read(lambda: Sums(0, 0, 0), use, passes.PASS_BYTES, "scores")
         return out
 
     # ------------------------------------------------------------------- the linear system
@@ -231,28 +208,27 @@ class _Search:
         """Labels, z, a, xi and eta of the rows in a block."""
         return self.labels[rows], self.z[rows], self.a[rows], self.xi[rows], self.eta[rows]
 
-    def _weights_of(self, rows):
-        return self.weights[rows] if len(self.weights) else 1.0
+    def _costs(self, rows):
+        weights = self.data.weights_of(rows)
+        return 1.0 if weights is None else weights
 
     def _system(self):
         """Gram matrix and right-hand side of the first-order step, and how good the point is."""
 
         def state():
-            whole = self.width == self.features.shape[1]
-            gram = passes.gram_sum(self.features) if whole else passes.GramSum(self.width)
-            return Sums(self.width, 2, PRODUCTS + 1, gram)
+            return Sums(self.data.n, 2, PRODUCTS + 1, self.data.gram_sum())
 
         def use(total, rows, block):
-            c, (y, z, a, xi, eta) = self._weights_of(rows), self._of(rows)
+            c, (y, z, a, xi, eta) = self._costs(rows), self._of(rows)
             gap, theta = 1.0 - y * z, c / (xi / (1.0 - a) + eta / a)
-            total.gram.add(block[: self.width], theta)
+            total.gram.add(block, theta)
             # To first order without centring, rho = gap - eta + xi, which is 1 - y z.
-            total.pull(block[: self.width], (c * y * a, theta * y * gap))
+            total.pull(block, (c * y * a, theta * y * gap))
             products = eta * a + xi * (1.0 - a)
             of_rows = np.maximum(gap, 0.0), a, z * z, a * a, products
             total.rows += [np.sum(c * values) for values in of_rows]
 
-        total = passes.read(self.features, state, use, passes.GRAM_BYTES, "Gram matrix")
+        total = self.data.read(state, use, passes.GRAM_BYTES, "Gram matrix")
         total.gram = total.gram.matrix()
         passes.require_finite(total.gram)
         return total
@@ -267,7 +243,7 @@ class _Search:
     def _step(self, system):
         """One step of Mehrotra's method; False where rounding is all that is left."""
         little = LITTLE * passes.rounding(system.gram)
-        solve, zero = GramFactor(system.gram, alpha=little, ridge=self.ridge), np.zeros(self.width)
+        solve, zero = GramFactor(system.gram, alpha=little, ridge=self.ridge), np.zeros(self.data.n)
         right = system.vectors.sum(axis=1) - self.ridge * self.u
         guess = self._predict(solve(zero, right)[0])
         lengths = self._lengths(guess.longest, 1.0)
@@ -302,35 +278,35 @@ class _Search:
         """
 
         def use(total, rows, block):
-            self.first[rows] = change @ block[: self.width]
-            c, (y, z, a, xi, eta) = self._weights_of(rows), self._of(rows)
+            self.first[rows] = change @ block
+            c, (y, z, a, xi, eta) = self._costs(rows), self._of(rows)
             da, dxi, deta = direction(self.first[rows], y, z, a, xi, eta)
             shorten(total.longest, a, da, xi, dxi, eta, deta)
             scale = c * y / (xi / (1.0 - a) + eta / a)
             centring = scale * (1.0 / a - 1.0 / (1.0 - a))
             bending = -scale * da * (deta / a + dxi / (1.0 - a))
-            total.pull(block[: self.width], (centring, bending))
+            total.pull(block, (centring, bending))
             products = eta * a + xi * (1.0 - a), deta * a + dxi * (1.0 - a)
             products += da * (eta - xi), da * (deta - dxi)
             total.rows += [np.sum(c * values) for values in products]
 
         def state():
-            return Sums(self.width, 2, 4)
+            return Sums(self.data.n, 2, 4)
 
-        return passes.read(self.features, state, use, passes.PASS_BYTES, "predictor")
+        return self.data.read(state, use, passes.PASS_BYTES, "predictor")
 
     def _correct(self, change, centre):
         """How far the corrected direction may go."""
 
         def use(total, rows, block):
-            self.dz[rows] = change @ block[: self.width]
+            self.dz[rows] = change @ block
             da, dxi, deta = self._corrected(rows, centre)
             shorten(total.longest, self.a[rows], da, self.xi[rows], dxi, self.eta[rows], deta)
 
         def state():
-            return Sums(self.width, 0, 0)
+            return Sums(self.data.n, 0, 0)
 
-        return passes.read(self.features, state, use, passes.PASS_BYTES, "corrector").longest
+        return self.data.read(state, use, passes.PASS_BYTES, "corrector").longest
 
     def _corrected(self, rows, centre):
         """Changes along the corrected direction of the rows in a block."""
@@ -345,7 +321,7 @@ class _Search:
     # ----------------------------------------------------------------------------- results
     def _dual(self):
         scale = 1.0 / self.total if self.C is None else self.C
-        return scale * self.a * (self.weights if len(self.weights) else 1.0)
+        return scale * self.a * self._costs(slice(None))
 
     def own_weights(self):
         """Weights of the problem's own features for `u`, how far their scores are off, relatively,
@@ -356,15 +332,16 @@ class _Search:
         """
         u, wanted = self.u, self._scores(self.u)
         scores = wanted
-        if self.mix is not None:
-            u = la.lstsq(self.mix, self.u, lapack_driver="gelsy")[0]
-            scores = self._scores(self.mix @ u)
+        if self.data.mix is not None:
+            u = la.lstsq(self.data.mix, self.u, lapack_driver="gelsy")[0]
+            scores = self._scores(self.data.mix @ u)
         lost = float(np.linalg.norm(scores - wanted)) / max(float(np.linalg.norm(wanted)), TINY)
-        weights = self.weights if len(self.weights) else np.ones(self.m)
-        objective = weights @ np.maximum(0.0, 1.0 - self.labels * scores) / self.total
+        c = self._costs(slice(None))
+        lost_rows = c * np.maximum(0.0, 1.0 - self.labels * scores)
+        objective = float(lost_rows.sum()) / self.total
         if objective > 1.0:  # worse than none at all
             return np.zeros_like(u), lost, 1.0, 0.0
-        return u, lost, float(objective), float(np.sqrt(weights @ scores**2))
+        return u, lost, objective, float(np.sqrt(np.sum(c * scores**2)))
 
 
 # --------------------------------------------------------------------------- orthonormal features
@@ -377,8 +354,8 @@ def nearly_dependent(gram):
     return bool(values[0] < 10 * len(gram) * np.finfo(float).eps * values[-1])
 
 
-def orthonormal_mix(features, weights, gram):
-    """S with (A S)^T W A S = I for the first features A of those given, as many as `gram` has.
+def orthonormal_mix(data, gram):
+    """S with (A S)^T W A S = I for the features A of the data, whose Gram matrix is `gram`.
 
     What has a condition number of 1e13 in its own coordinates is solved by factors of matrices that
     have its square. Orthonormal on the data, the same features lose nothing. One Gram matrix shows
@@ -390,24 +367,28 @@ def orthonormal_mix(features, weights, gram):
     even = np.maximum(values, len(gram) * np.finfo(float).eps * values[-1])
     mix = vectors / np.sqrt(even)
     # A direction now is long unless it was too short to be seen among the others.
-    values, vectors = la.eigh(passes.gram_matrix(features.combined(mix), weights))
+    values, vectors = la.eigh(_combined(data, mix).gram())
     smallest = SHOWN**2 / (even[0] / even[-1]) * values[-1]
     seen = values > max(smallest, len(gram) * np.finfo(float).eps * values[-1])
     return mix @ (vectors[:, seen] / np.sqrt(values[seen]))
 
 
+def _combined(data, mix):
+    """The same rows with features that are combinations of theirs."""
+    made = Data(data.features.combined(mix), penalised=True)  # as they are, not parted again
+    made.weights, made.total = data.weights, data.total
+    return made
+
+
 def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback):
     """What orthonormal combinations of the features lead to, if it is better than `before`."""
     search.forget_rows()
-    weights = search.weights if len(search.weights) else None
-    mix = orthonormal_mix(search.features, weights, search.gram / search.total)
+    mix = orthonormal_mix(search.data, search.gram / search.total)
 
     def told(row):
         callback({**row, "coefficients": mix @ row["coefficients"]})
 
-    again = _Search(
-        search.features.combined(mix), search.labels, Subspace(), search.weights, None, None
-    )
+    again = _Search(_combined(search.data, mix), search.labels, None)
     after = again.run(tol, max_iter, None, keep_dual, None if callback is None else told)
     again.forget_rows()
     search.u = mix @ after.coefficients

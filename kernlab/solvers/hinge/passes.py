@@ -36,43 +36,121 @@ WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS thread
 TINY = np.finfo(float).tiny
 
 
-@dataclass(frozen=True)
-class Subspace:
-    """Features of a problem: the first `n_features` of those given (None: all), or their
-    combinations A = F mix."""
+class Data:
+    """The rows of a problem: features A, read in blocks and never held, labels' weights, A^T W A.
 
-    n_features: int | None = None
-    mix: np.ndarray | None = None
-
-
-# ------------------------------------------------------------------------------------ passes
-def read(features, state, use, block_bytes, what):
-    """Call use(state, rows, block) for every block of features, on all threads.
-
-    A block has one row per feature, in double precision. Every thread reads a stretch of the rows
-    with a `state()` of its own; returned is the first, merged with the others. A bar named `what`
-    appears when it takes more than two seconds and somebody is watching.
+    Parameters
+    ----------
+    F : features: dense, CSR, or `Features`. Where they are combinations A S of others (and nothing
+        is penalised), those are read, of which there may be fewer, and S is `mix`.
+    sample_weight : of each row; `weights` is empty where all rows count once.
+    intercept : "penalised" makes a last feature of value 1.
+    penalised : whether weights have a penalty, which asks for F themselves.
     """
-    m, n = features.shape
-    step = int(np.clip(block_bytes // (8 * max(1, n)), 32, 4096))
-    threads = max(1, min(thread_count(), m * n // VALUES_PER_THREAD))
-    options = bar_options(wanted=m * n >= VALUES_WORTH_A_BAR)
-    with tqdm(total=m, desc=what, unit=" rows", unit_scale=True, **options) as bar:
 
-        def work(stretch):
-            mine, room = state(), features.room(min(step, m))
-            for start in range(stretch.start, stretch.stop, step):
-                rows = slice(start, min(start + step, stretch.stop))
-                block = features.block(rows, room)
-                block = block.toarray() if sp.issparse(block) else block
-                use(mine, rows, block.astype(np.float64, copy=False).T)
-                bar.update(rows.stop - rows.start)
-            return mine
+    def __init__(self, F, sample_weight=None, intercept="none", penalised=False):
+        self.features, self.mix = as_features(F), None
+        if self.features.combination and not penalised and intercept == "none":
+            self.features, self.mix = self.features.combination
+        self.m, self.n = self.features.shape
+        if intercept == "penalised":
+            self.features, self.n = _with_ones(self.features), self.n + 1
+        self.weights = np.empty(0)
+        if sample_weight is not None:
+            self.weights = row_costs(1.0, self.m, sample_weight)
+            if not np.any(self.weights > 0):
+                raise ValueError("all sample weights are zero: nothing is left to learn from")
+        self.total = float(self.weights.sum()) if len(self.weights) else float(self.m)
 
-        total, *others = for_each_block(work, row_blocks(m, -(-m // threads)))
-    for other in others:
-        total.merge(other)
-    return total
+    @property
+    def n_weights(self):
+        """Of a problem: as many as there are features, or combinations of them."""
+        return self.n if self.mix is None else self.mix.shape[1]
+
+    def weights_of(self, rows):
+        return self.weights[rows] if len(self.weights) else None
+
+    def require_room(self, per_row, max_memory):
+        """Refuse before the first pass, with the arithmetic, what would not fit."""
+        m, n = self.m, self.n
+        require_memory(
+            8 * (m * per_row + 6 * n * n),
+            max_memory,
+            what=f"the hinge loss on {m:,} rows with {n:,} features",
+            arithmetic=f"8 bytes x ({m:,} rows x {per_row} + 6 x {n:,}^2)",
+            way_out="Take fewer features (of a polynomial, a lower degree or fewer centres), fewer "
+            "classes or C at a time, or allow more with max_memory.",
+        )
+
+    def read(self, state, use, block_bytes, what):
+        """Call use(state, rows, block) for every block of features, on all threads.
+
+        A block has one row per feature, in double precision. Every thread reads a stretch of the
+        rows with a `state()` of its own; returned is the first, merged with the others. A bar named
+        `what` appears when it takes more than two seconds and somebody is watching.
+        """
+        m, n = self.m, self.n
+        step = int(np.clip(block_bytes // (8 * max(1, n)), 32, 4096))
+        threads = max(1, min(thread_count(), m * n // VALUES_PER_THREAD))
+        options = bar_options(wanted=m * n >= VALUES_WORTH_A_BAR)
+        with tqdm(total=m, desc=what, unit=" rows", unit_scale=True, **options) as bar:
+
+            def work(stretch):
+                mine, room = state(), self.features.room(min(step, m))
+                for start in range(stretch.start, stretch.stop, step):
+                    rows = slice(start, min(start + step, stretch.stop))
+                    block = self.features.block(rows, room)
+                    block = block.toarray() if sp.issparse(block) else block
+                    use(mine, rows, block.astype(np.float64, copy=False).T)
+                    bar.update(rows.stop - rows.start)
+                return mine
+
+            total, *others = for_each_block(work, row_blocks(m, -(-m // threads)))
+        for other in others:
+            total.merge(other)
+        return total
+
+    # ------------------------------------------------------------------------ the Gram matrix
+    def gram_sum(self):
+        """What adds up A^T W A: the features' own way, if they have one."""
+        own = None if self.features.gram_sum is None else self.features.gram_sum()
+        return GramSum(self.n) if own is None else own
+
+    def known_gram(self):
+        """A^T W A, if features of the same rows that begin with these have left it, or None."""
+        left, gram = (self.features.shared or {}).get("gram", (None, ()))
+        if len(gram) < self.n or not np.array_equal(left, self.weights):
+            return None
+        return gram[: self.n, : self.n]
+
+    def leave_gram(self, gram):
+        """Leave A^T W A for features of the same rows that these begin with."""
+        shared = self.features.shared
+        if shared is not None and len(shared.get("gram", ((), ()))[1]) < len(gram):
+            shared["gram"] = self.weights, gram
+
+    def gram(self):
+        """A^T W A, known or in a pass of its own."""
+        gram = self.known_gram()
+        if gram is None:
+
+            def use(total, rows, block):
+                total.add(block, self.weights_of(rows))
+
+            gram = self.read(self.gram_sum, use, GRAM_BYTES, "Gram matrix").matrix()
+            self.leave_gram(gram)
+        return gram
+
+
+def _with_ones(given):
+    """Features with a last one of value 1."""
+
+    def form(rows, room):
+        block = given.block(rows, room)
+        block = block.toarray() if sp.issparse(block) else block
+        return np.column_stack([block, np.ones(len(block))])
+
+    return Features.formed((given.shape[0], given.shape[1] + 1), form, room=given.room)
 
 
 class Sums:
@@ -122,79 +200,16 @@ class GramSum:
         return np.tril(self._sum) + np.tril(self._sum, -1).T
 
 
-def gram_sum(features):
-    """What adds up the Gram matrix of these features: their own way, if they have one."""
-    own = None if features.gram_sum is None else features.gram_sum()
-    return GramSum(features.shape[1]) if own is None else own
-
-
-def gram_matrix(features, weights=None):
-    """The Gram matrix of all features, rows weighted, in one pass."""
-
-    def use(total, rows, block):
-        total.add(block, None if weights is None else weights[rows])
-
-    total = read(features, lambda: gram_sum(features), use, GRAM_BYTES, "Gram matrix")
-    return total.matrix()
-
-
-def known_gram(features, weights):
-    """The Gram matrix of these features that others of the same rows have left, or None."""
-    left, gram = (features.shared or {}).get("gram", (None, ()))
-    if len(gram) < features.shape[1] or not np.array_equal(left, weights):
-        return None
-    return gram[: features.shape[1], : features.shape[1]]
-
-
-def leave_gram(features, weights, gram):
-    """Leave a Gram matrix for features of the same rows that these begin with."""
-    if features.shared is not None and len((features.shared.get("gram") or ((), ()))[1]) < len(
-        gram
-    ):
-        features.shared["gram"] = weights, gram
-
-
-def parted(F):
-    """Features to read, and the `Subspace` of them that F is: where F are combinations of others,
-    those others, of which there may be fewer, with a Gram matrix that is sooner known."""
-    features = as_features(F)
-    if features.combination is None:
-        return features, Subspace()
-    features, mix = features.combination
-    return features, Subspace(mix=mix)
-
-
-def prepared(F, sample_weight, intercept):
-    """Features to be read in blocks, with the intercept's last, and weights (none: all one)."""
-    features = given = as_features(F)
-    m, n = given.shape
-    if intercept == "penalised":
-
-        def form(rows, room):
-            block = given.block(rows, room)
-            block = block.toarray() if sp.issparse(block) else block
-            return np.column_stack([block, np.ones(len(block))])
-
-        features = Features.formed((m, n + 1), form, room=given.room)
-    if sample_weight is None:
-        return features, np.empty(0)
-    weights = row_costs(1.0, m, sample_weight)
-    if not np.any(weights > 0):
-        raise ValueError("all sample weights are zero: nothing is left to learn from")
-    return features, weights
-
-
-def weights_of(start, intercept):
-    """The weights to begin from: an array, or those of a result."""
-    if not isinstance(start, SolverResult):
-        return start
-    w = start.coefficients
-    return np.append(w, start.intercept) if intercept == "penalised" else w
-
-
-def parts(sequence, size):
-    """A list cut into lists of this size."""
-    return [sequence[i : i + size] for i in range(0, len(sequence), size)]
+def start_of(start, data, intercept):
+    """The weights to begin from, given or those of a result; None for none."""
+    if isinstance(start, SolverResult):
+        w = start.coefficients
+        start = np.append(w, start.intercept) if intercept == "penalised" else w
+    if start is not None:
+        start = np.array(start, dtype=np.float64)
+        if start.shape != (data.n,) or data.mix is not None:
+            raise ValueError(f"start must be {data.n} weights of the features")
+    return start
 
 
 def labels_of(y, n_rows):
@@ -212,19 +227,6 @@ def check_problem(solver, loss, intercept):
         raise ValueError(f"{solver} minimises the hinge loss, not {loss!r}")
     if intercept not in ("none", "penalised"):
         raise ValueError(f"{solver} offers intercept='none' or 'penalised', not {intercept!r}")
-
-
-def require_room(features, per_row, max_memory):
-    """Refuse before the first pass, with the arithmetic, what would not fit."""
-    m, n = features.shape
-    require_memory(
-        8 * (m * per_row + 6 * n * n),
-        max_memory,
-        what=f"the hinge loss on {m:,} rows with {n:,} features",
-        arithmetic=f"8 bytes x ({m:,} rows x {per_row} + 6 x {n:,}^2)",
-        way_out="Take fewer features (of a polynomial, a lower degree or fewer centres), fewer "
-        "classes or C at a time, or allow more with max_memory.",
-    )
 
 
 def require_finite(*arrays):
@@ -295,22 +297,18 @@ class Measured:
 
 
 class Certifier:
-    """Measures iterates for problems on the first features, with row weights that sum to `total`.
+    """Measures iterates, with row weights that sum to `total`.
 
     The KKT residual is |P w| / |w| for w = -y a, P the projection on the span of the features:
     |P w|^2 = A^T w . G^-1 A^T w, 0 exactly where w proves u optimal.
     """
 
     def __init__(self, gram, total):
-        self._gram, self._total, self._factors = gram, total, {}
+        self._factor, self._total = GramFactor(gram, alpha=rounding(gram)), total
 
     def __call__(self, u, pulled, sums, C=None):
         """From weights, A^T w, and the sums of a pass in which a sums to less than 1."""
-        n = len(pulled)
-        if n not in self._factors:
-            gram = self._gram[:n, :n]
-            self._factors[n] = GramFactor(gram, alpha=rounding(gram))
-        squared = float(pulled @ self._factors[n](np.zeros(n), pulled)[0])
+        squared = float(pulled @ self._factor(np.zeros_like(pulled), pulled)[0])
         seen, length = np.sqrt(max(0.0, squared)), np.sqrt(float(sums[MULTIPLIERS]))
         residual = float(min(1.0, seen / length)) if length > 0 else 0.0
         objective, dual = float(sums[LOSS]) / self._total, float(sums[DUAL])

@@ -12,7 +12,6 @@ from kernlab.datasets import generators
 from kernlab.estimators import FPC
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_hinge_admm
-from kernlab.solvers.hinge.passes import Subspace
 
 DEGREE = 9  # of Simulations 1 to 3 and 6, with 55 centres
 MACHINES = {
@@ -63,8 +62,8 @@ def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
     """
     fitted = PolynomialMap(degree, **(map_settings or {})).fit(X)
     features = chebyshev_features(as_rows(X), fitted.chebyshev_)
-    space = Subspace(mix=fitted.change_of_basis_)
-    return solve_hinge_admm(features, y, subspaces=[space], **settings)[0], fitted
+    features = features.combined(fitted.change_of_basis_)
+    return solve_hinge_admm(features, y, **settings), fitted
 
 
 def features_of(X, degree, basis="power"):
