@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numba
@@ -61,9 +61,8 @@ class Processes:
         return self
 
     def __exit__(self, *_):
-        with ExitStack() as stack:
-            while self._idle:
-                stack.callback(self._idle.pop().shutdown, wait=False)
+        while self._idle:
+            self._idle.pop().shutdown(wait=False)
 
     def run(self, function, calls, limit_seconds=None):
         """Yield (number of the call, result or `Ended`) as calls finish.

@@ -184,7 +184,7 @@ def run_all_cells(page):
 
 def test_the_notebook_runs_and_the_playground_follows_its_slider(page):
     run_all_cells(page)
-    page.get_by_text("profile quick: all there").last.wait_for(timeout=4 * MINUTE)
+    page.get_by_text("profile quick: complete").last.wait_for(timeout=4 * MINUTE)
     explorer = page.locator(".kernlab-explorer").first
     explorer.scroll_into_view_if_needed()
     picture = explorer.locator("img").first

@@ -34,7 +34,7 @@ def test_executed_notebook_figures_and_page(write_notebook, tmp_path, monkeypatc
     texts = [
         output.text for cell in nb.cells for output in cell.get("outputs", ()) if "text" in output
     ]
-    assert texts[-1] == "00_tiny: 1 study, 1 figure, profile quick: all there\n"
+    assert texts[-1] == "00_tiny: 1 study, 1 figure, profile quick: complete\n"
     assert any("accuracy  0.910\npoints    3" in text for text in texts)
     page = (folder / "notebooks" / "00_tiny.html").read_text()
     dark = page.partition("(prefers-color-scheme: dark)")[2]
@@ -154,7 +154,7 @@ def test_plain_papermill_works_from_any_directory(write_notebook, tmp_path):
         capture_output=True,
         env={**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"},
     )
-    assert "all there" in (here / "out.ipynb").read_text()
+    assert "complete" in (here / "out.ipynb").read_text()
 
 
 def test_controls_are_pictures_and_words_on_the_page():
