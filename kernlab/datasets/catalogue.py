@@ -70,7 +70,8 @@ def data_path(name):
     found = find(entry)
     if found is None:
         raise not_found(entry)
-    return list(found.paths.values())
+    parts = ("train",) if found.missing_test else ("train", "test")
+    return [found.path(file) for file in found.copy.files(parts)]
 
 
 def verify_datasets(names=None):

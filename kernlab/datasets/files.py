@@ -4,9 +4,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from kernlab import paths
-from kernlab.datasets.registry import ENDINGS, get_entry, knows
-from kernlab.rows.text import DataError
+from kernlab.datasets.registry import ENDINGS, DataFile, get_entry, knows
+from kernlab.rows.text import DataError, open_data
+from kernlab.runtime import write_whole
 
 
 class DataNotFound(DataError):  # noqa: N818 - it is a finding, and the name is public
@@ -22,7 +25,11 @@ class Found:
     missing_test: bool = False
 
     def path(self, file):
-        return self.paths[file.name]
+        """The path of a file; one that is a part of another is written at first need."""
+        path = self.paths[file.name]
+        if file.part_of and path.parent == _parts_dir() and not path.is_file():
+            _write_part(file, path)
+        return path
 
 
 def places():
@@ -40,7 +47,33 @@ def find_file(file, folders=None):
                 path = folder / f"{name}{ending}"
                 if os.path.isfile(path):  # noqa: PTH113 - a folder that cannot be read has none
                     return path
+    if file.part_of and all(find_file(source, folders) for source in _sources(file)):
+        return _parts_dir() / file.name
     return None
+
+
+def _sources(part):
+    """The file that holds the rows of a part, and the one that says which."""
+    whole = get_entry(part.part_of).copies[0].train[0]
+    return whole, DataFile(f"{part.part_of}-parts")
+
+
+def _parts_dir():
+    return paths.cache_dir() / "datasets" / "parts"
+
+
+def _write_part(file, path):
+    whole, parts = (find_file(source) for source in _sources(file))
+    with open_data(parts) as (stream, _):
+        bits = dict(line.decode().split() for line in stream)[file.name.removesuffix(".t")]
+    taken = np.unpackbits(np.frombuffer(bytes.fromhex(bits), np.uint8)).astype(bool) != file.rest
+    with open_data(whole) as (stream, _):
+        text = b"".join(line for line, is_taken in zip(stream, taken, strict=False) if is_taken)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    except OSError as error:
+        raise DataError(f"{file.name}, a part of {whole}, cannot be written: {error}") from error
 
 
 def find(entry):
@@ -64,7 +97,12 @@ def where(entry):
     found = find(entry)
     if found is None:
         return ""
-    held = {path.parent for path in found.paths.values()}
+    held = set()
+    for file in found.copy.files():
+        path = found.paths.get(file.name)
+        if file.part_of and path and path.parent == _parts_dir():
+            path = find_file(_sources(file)[0])
+        held |= {path.parent} if path else set()
     return " and ".join(name for name, folder in places() if folder in held)
 
 

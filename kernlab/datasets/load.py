@@ -240,6 +240,9 @@ def _from_files(entry, found):
         if entry.row_order == "fixed random":
             X, y = _fixed_random_order(X, y)
         parts[part] = X, y
+    if copy.scaling:
+        scaled = scale(copy.scaling, *(X for X, _ in parts.values()))
+        parts = {part: (X, parts[part][1]) for part, X in zip(parts, scaled, strict=True)}
     if entry.binarise:
         positive = _positive_classes(entry, classes, parts)
         parts = {part: (X, np.where(np.isin(y, positive), 1, -1)) for part, (X, y) in parts.items()}

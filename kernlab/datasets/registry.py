@@ -38,6 +38,8 @@ class DataFile:
     url: str = ""
     member: str = ""
     labels: "DataFile | None" = None
+    part_of: str = ""
+    rest: bool = False
 
     @property
     def names(self):
@@ -57,6 +59,7 @@ class Copy:
     test: tuple[DataFile, ...] = ()
     layout: Layout = Layout()
     classes: tuple = ()
+    scaling: str = ""
 
     def files(self, parts=("train", "test")):
         """The files in order, each file of labels behind its file of images."""
@@ -239,7 +242,7 @@ def _data_set(name, entry, origins, inherited):
     for alternative in alternatives:
         place = origins.get(alternative.get("origin", ""), {})
         classes = tuple(alternative.get("classes", ()))
-        copies.append(_copy(alternative, place, classes))
+        copies.append(_copy(alternative, place, classes, alternative.get("scaling", "")))
     if inherited is None:
         return DataSet(name=name, copies=tuple(copies), **plain)
     whole = [replace(copy, classes=copy.classes or inherited.classes) for copy in inherited.copies]
@@ -248,11 +251,11 @@ def _data_set(name, entry, origins, inherited):
     return replace(inherited, **(binary | plain))
 
 
-def _copy(entry, origin, classes):
+def _copy(entry, origin, classes, scaling=""):
     layout = Layout(**{key: _frozen(value) for key, value in entry.get("layout", {}).items()})
     train = tuple(_data_file(file, origin) for file in entry["train"])
     test = tuple(_data_file(file, origin) for file in entry.get("test", ()))
-    return Copy(train, test, layout, classes)
+    return Copy(train, test, layout, classes, scaling)
 
 
 def _data_file(entry, origin):
