@@ -41,7 +41,7 @@ class KernelMachine(Classifier):
         "exact", "nystrom", "reduced", "compact", "hss", "polynomial", ...
     solver : str, default "newton"
         "newton", "newton-cg", "dcd", "sbm", "liblinear-dcd", "liblinear-tron", "dual-admm",
-        "hinge-admm".
+        "hinge-admm", "hinge-interior".
     kernel : str or callable, default "rbf"
         "rbf", "laplacian", "polynomial", "sigmoid", "linear", "compact", or a function.
     gamma : float or str, default "scale"

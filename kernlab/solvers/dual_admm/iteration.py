@@ -48,11 +48,7 @@ from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
 from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
-OFFERED = {
-    "intercept": INTERCEPTS,
-    "criterion": ("gap", "residuals"),
-    "certificate": ("approximate", "exact"),
-}
+CERTIFICATES = ("approximate", "exact")
 BETAS = ("adaptive", "auto")
 FIRST_BETA = 1.0
 BALANCE_AT = (10, 20, 40, 80, 160, 320, 640, 1280)  # steps after which beta may change
@@ -83,7 +79,6 @@ def solve_dual_admm(
     beta="adaptive",
     relaxation=None,
     acceleration=None,
-    criterion="gap",
     certificate="approximate",
     sample_weight=None,
     start=None,
@@ -99,9 +94,8 @@ def solve_dual_admm(
     y : labels -1 and 1, or one column of them for each of several problems.
     C : a number, or several; all columns and all C are solved together.
     loss, intercept : "hinge" or "squared_hinge"; "free" (eq. 1), "penalised" or "none".
-    tol : bound on the relative gap between the objectives of primal and dual with K~ or, with
-        criterion="residuals", on the relative primal and dual residuals of ADMM, which cost no
-        product but prove nothing. None for 1e-3.
+    tol : bound on the relative gap between the objectives of primal and dual with K~; None for
+        1e-3.
     max_iter : steps at most; None for 1000.
     steps : exactly so many, as the paper prescribes (10), whatever is reached: such a result has
         not converged, and its message says how near it is. None to go on to `tol`.
@@ -134,10 +128,11 @@ def solve_dual_admm(
         check_scalar(steps, "steps", Integral, min_val=1)
     if not 0 < relaxation < 2:
         raise ValueError(f"relaxation must lie between 0 and 2, not {relaxation!r}")
-    chosen = {"intercept": intercept, "criterion": criterion, "certificate": certificate}
-    for name, value in chosen.items():
-        if value not in OFFERED[name]:
-            raise ValueError(f"{name}={value!r} is not one of {', '.join(OFFERED[name])}")
+    for name, value, offered in (
+        ("intercept", intercept, INTERCEPTS), ("certificate", certificate, CERTIFICATES)
+    ):  # fmt: skip
+        if value not in offered:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(offered)}")
     if certificate == "exact" and not hasattr(approximation, "exact_product"):
         raise ValueError(
             f"certificate='exact' needs products with the exact kernel matrix, which "
@@ -154,7 +149,7 @@ def solve_dual_admm(
         arithmetic=f"{vectors} vectors of {n} numbers for each of {p} problems",
         way_out="Take fewer C at a time, or acceleration=0.",
     )
-    iteration = _Iteration(approximation, problems, beta, relaxation, criterion, began, callback)
+    iteration = _Iteration(approximation, problems, beta, relaxation, began, callback)
     duals = call.dual_starts()
     if duals is not None:
         iteration.begin_from(duals)
@@ -173,7 +168,7 @@ def solve_dual_admm(
         if not prescribed:
             warn_unless_converged(
                 result,
-                figure="a relative gap of" if criterion == "gap" else "a relative residual of",
+                figure="a relative gap of",
                 reached=iteration.reached[j],
                 tol=tol,
                 advice="Raise max_iter, lower C, or bring K~ closer to K.",
@@ -267,10 +262,10 @@ class _ShiftedSolve:
 class _Iteration:
     """All problems under way: their v, the factor, and what is known of each.
 
-    `reached` is the figure last measured of each by the criterion, `steps` how many it has made.
+    `reached` is the relative gap last measured of each, `steps` how many it has made.
     """
 
-    def __init__(self, approximation, problems, beta, relaxation, criterion, began, callback):
+    def __init__(self, approximation, problems, beta, relaxation, began, callback):
         self._approximation, self._problems = approximation, problems
         self._operator = approximation.operator()
         n, p = problems.labels.shape
@@ -278,7 +273,7 @@ class _Iteration:
             raise ValueError(f"a kernel matrix of {self._operator.shape[0]} rows, but {n} labels")
         self._adaptive = isinstance(beta, str) and beta == "adaptive"
         self._relaxation = relaxation
-        self._criterion, self._began, self._callback = criterion, began, callback
+        self._began, self._callback = began, callback
         self._definite_from = np.inf  # shifts from here on are known to make K~ definite
         self._factorise(self._first_beta(beta, n))
         self._v, self._betas = np.zeros((n, p)), np.full(p, self._solve.beta)
@@ -375,11 +370,7 @@ class _Iteration:
             if tol is None:
                 continue
             if number % STEPS_BETWEEN_CHECKS == 0 or number == max_iter:
-                if self._criterion == "gap":
-                    reached = self._gaps(problems, z)
-                else:
-                    reached = np.maximum(*self._residuals(x, z, v, z_before))
-                self.reached[columns] = reached
+                self.reached[columns] = reached = self._gaps(problems, z)
                 left = reached > tol
                 columns = columns[left]
                 if columns.size == 0:
