@@ -1,26 +1,28 @@
 """What the cells of a notebook call: the story is in the notebook, the work is here.
 
     from kernlab.lab import notebook as nb
-    nb.begin(PROFILE, "01_llsvm")
-    table = nb.run("llsvm-t3")  # or a study with parameters: llsvm.table_3(datasets=["my.svm"])
+    nb.begin(PROFILE, "10_llsvm")
+    table = nb.run("llsvm-t3", datasets=DATASETS, repeats=REPEATS)
     nb.show("llsvm-t3", "error-time", table)
     nb.key_figures("llsvm-t3", table)
     nb.compare("llsvm-t3", table)
     nb.finish()
 
-A study is given by its id or as what its function returns. What was not computed here comes from
-the record, marked in the column `source`.
+A study is given by its id, with parameters of which None is the profile's choice, or as what its
+function returns. What was not computed here comes from the record, marked in the column `source`.
 
 All that is displayed under the quick profile is the same on every machine, so that the committed
 notebooks can be compared with what the code gives today: seconds and bytes are left out of it.
 """
 
 import base64
+import json
 import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from IPython import get_ipython
 from IPython.display import Markdown, display
 
 from kernlab.lab.catalogue import (
@@ -42,6 +44,7 @@ from kernlab.lab.report.notebook_files import (
     declared_figures,
     declared_studies,
     read_notebook,
+    tagged,
 )
 from kernlab.paths import notebooks_dir, output_dir
 
@@ -54,19 +57,46 @@ class _Session:
     name: str
     studies: dict[str, Outcome] = field(default_factory=dict)
     figures: list[str] = field(default_factory=list)
+    variants: dict[str, object] = field(default_factory=dict)  # as last run, by the catalogue's id
+
+    def study(self, study):
+        """A study, with the parameters that it was last run with where it is given by its id."""
+        known = isinstance(study, str) and study in self.variants
+        return self.variants[study] if known else get_study(study)
 
 
 _session = None
 
 
 def begin(profile, notebook):
-    """Open a notebook's run: which profile, and the notebook's own name."""
+    """Open a notebook's run: which profile, and the notebook's own name.
+
+    Parameters that its parameters cell does not have are refused: papermill would only warn. Lists
+    that came as text, as papermill's -p gives them, become lists.
+    """
     global _session
     get_profile(profile)
     _session = _Session(profile, notebook)
+    _check_parameters(_declared_parameters(_session))
 
 
-def run(study, *, jobs=None):
+def _check_parameters(declared):
+    shell = get_ipython()
+    if shell is None or not declared:
+        return
+    given = {name for name in shell.user_ns if re.fullmatch(r"[A-Z][A-Z0-9_]+", name)}
+    for name in sorted(given - declared):
+        raise unknown("parameter of this notebook", name, sorted(declared))
+    for name in declared & given:
+        value = shell.user_ns[name]
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            try:
+                shell.user_ns[name] = json.loads(value)
+            except ValueError:
+                raise NotebookError(f"{name}={value!r} is no list: write e.g. '[10, 20]'") from None
+
+
+def run(study, *, jobs=None, **parameters):
     """The table of a study; what of it is missing is computed first.
 
     Parameters
@@ -74,12 +104,16 @@ def run(study, *, jobs=None):
     study : str or Study
     jobs : int, optional
         Processes; under the quick profile the notebook's own by default, else one of its own.
+    **parameters
+        Of the study, where it is given by its id; None is the profile's choice. Later calls that
+        name the id mean the study with these parameters.
     """
     session = _require_session()
-    study = get_study(study)
+    study = get_study(study, **parameters)
     jobs = (0 if session.profile == "quick" else 1) if jobs is None else jobs
     outcome = execute(study, session.profile, jobs=jobs, wait_seconds=_WAIT_SECONDS)
     session.studies[study.id] = outcome
+    session.variants[study.catalogue_id] = study
     if session.profile != "quick":
         for note in outcome.notes:
             display(Markdown(f"*{note}*"))
@@ -93,7 +127,7 @@ def run(study, *, jobs=None):
 def show(study, figure, table):
     """Draw a figure of a study, keep it as PNG and SVG, and display it under its caption."""
     session = _require_session()
-    study = get_study(study)
+    study = session.study(study)
     specs = {spec.name: spec for spec in FIGURES.get(study.catalogue_id, ())}
     if figure not in specs:
         raise unknown(f"figure of {study.catalogue_id}", figure, specs)
@@ -106,7 +140,7 @@ def show(study, figure, table):
 
 def key_figures(study, table):
     """Print a study's key figures, rounded: the text that tells whether its numbers are right."""
-    study = get_study(study)
+    study = _require_session().study(study)
     rows = finished(table)
     if rows.empty:
         print(f"{study.id}: no finished rows")
@@ -119,7 +153,7 @@ def key_figures(study, table):
 def compare(study, table):
     """Display the published values beside ours, each with its status and the reason."""
     session = _require_session()
-    shown = comparison.compare(get_study(study), table, session.profile)
+    shown = comparison.compare(session.study(study), table, session.profile)
     display({"text/html": shown.html, "text/plain": shown.text}, raw=True)
 
 
@@ -175,12 +209,21 @@ def _display_png(png, name):
 
 def _declared(session):
     """The studies and figures that the notebook's own metadata declares, as sets."""
+    nb = _own_file(session)
+    return (set(declared_studies(nb)), set(declared_figures(nb))) if nb else (set(), set())
+
+
+def _declared_parameters(session):
+    """The names in the notebook's parameters cell."""
+    nb = _own_file(session)
+    source = "".join(nb.cells[i].source for i in tagged(nb, "parameters")) if nb else ""
+    return set(re.findall(r"^([A-Z][A-Z0-9_]*)\s*:", source, flags=re.MULTILINE))
+
+
+def _own_file(session):
     named = os.environ.get(NOTEBOOK_VARIABLE)
     path = Path(named) if named else notebooks_dir() / f"{session.name}.ipynb"
-    if not path.is_file():
-        return set(), set()
-    nb = read_notebook(path)
-    return set(declared_studies(nb)), set(declared_figures(nb))
+    return read_notebook(path) if path.is_file() else None
 
 
 def _missing_files(session):

@@ -12,7 +12,7 @@ import scipy.linalg as la
 
 from kernlab.approximations import Nystrom
 from kernlab.kernels import make_kernel, resolve_gamma
-from kernlab.lab.engine import Study, product
+from kernlab.lab.engine import NotRun, Study, product
 from kernlab.lab.papers.common.equivalence import two_class_rows
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
@@ -38,6 +38,8 @@ def measure_bound(point, seed, *, loss):
     """The gap between weights on the best and on the Nystrom features of one rank; the bounds."""
     X, y, _, _ = two_class_rows(point.dataset, seed)
     X, y, k = X[:BOUND_ROWS], y[:BOUND_ROWS], point["rank"]
+    if k > len(y):
+        raise NotRun(f"a rank of {k} is more than the {len(y)} rows")
     gamma = resolve_gamma("variance", X)
     K = make_kernel(gamma=gamma, X=X)(X)
     values, vectors = la.eigh(K)

@@ -1,0 +1,98 @@
+"""Every notebook runs with a reader's own parameters on a file of their own."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import papermill
+import pytest
+from papermill.exceptions import PapermillExecutionError
+from sklearn.datasets import dump_svmlight_file, make_moons
+
+from kernlab.lab.report.notebook_files import notebook_paths
+
+pytestmark = pytest.mark.notebooks
+OWN = {"DATASETS": ["my.svm"]}
+PARAMETERS = {
+    "00_start_here": OWN | {"C": 2.0},
+    "01_data_sets": {"DATASET": "my.svm", "SCALING": "unit"},
+    "10_llsvm": OWN | {"LANDMARKS": [5, 10]},
+    "20_lasn_landmarks": OWN | {"LANDMARKS": [5, 10], "REPEATS": 2},
+    "21_lasn_cost": OWN | {"COSTS": [1.0, 10.0]},
+    "22_lasn_comparisons": OWN | {"N_LANDMARKS": 10},
+    "30_sparse_kernel": OWN | {"ALPHAS": [0.1, 10.0], "DENSITIES": [0.05]},
+    "31_sparse_results": OWN | {"SIGMAS": [0.3], "SIZES": [200, 400]},
+    "40_hss_matrix": OWN | {"WIDTHS": [1.0], "TOLERANCES": [0.1]},
+    "41_hss_admm": OWN | {"WIDTHS": [1.0], "COSTS": [1.0], "ROWS": 100},
+    "50_fpc_simulations": {
+        "ROWS": 200, "DEGREES": [2, 3], "ALPHAS": [1.0], "BETAS": [1.0], "NOISES": [0.0, 0.2],
+        "REPEATS": 1,
+    },
+    "51_fpc_real_data": OWN | {"REPEATS": 1},
+    "52_fpc_at_scale": {"SIZES": [60, 120], "ROWS": 3000, "CENTRES": [50], "REPEATS": 1},
+}  # fmt: skip
+
+
+@pytest.fixture
+def own_file(tmp_path, monkeypatch):
+    """A folder with a small svmlight file, in which notebooks run and leave what they make."""
+    X, y = make_moons(240, noise=0.2, random_state=0)
+    X = np.hstack([X, np.random.default_rng(0).normal(size=(240, 2))])
+    dump_svmlight_file(X, np.where(y == 1, 1, -1), str(tmp_path / "my.svm"), zero_based=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNLAB_OUT", str(tmp_path / "out"))
+    return tmp_path
+
+
+def execute(name, folder, **parameters):
+    paths = notebook_paths()
+    return papermill.execute_notebook(
+        str(paths[name]), str(folder / "out.ipynb"), parameters=parameters, kernel_name="python3",
+        progress_bar=False,
+    )  # fmt: skip
+
+
+def test_every_notebook_is_tried():
+    assert set(PARAMETERS) == set(notebook_paths())
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_notebook_runs_with_parameters_of_ones_own(name, own_file):
+    execute(name, own_file, **PARAMETERS[name])
+    tables = list((own_file / "out" / "quick" / "tables").glob("*@*.csv"))
+    if "DATASETS" in PARAMETERS[name]:
+        assert tables
+        assert all("my.svm" in table.read_text(encoding="utf-8") for table in tables)
+
+
+def test_a_sweep_takes_the_landmarks_given(own_file):
+    execute("20_lasn_landmarks", own_file, DATASETS='["my.svm"]', LANDMARKS="[10, 20]")
+    (table,) = (own_file / "out" / "quick" / "tables").glob("lasn-f4@*.csv")
+    text = table.read_text(encoding="utf-8")
+    assert text.count("drawn per k") == text.count("one nested map") == 2
+    figures = own_file / "out" / "quick" / "figures"
+    assert list(figures.glob("lasn-f4@*-sweep.png"))
+    assert not (figures / "lasn-f4-sweep.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"LANDMARK": [10]}, "Did you mean LANDMARKS"),
+        ({"LANDMARKS": [0]}, "landmarks"),
+        ({"DATASETS": ["nowhere.svm"]}, "nowhere.svm"),
+        ({"PROFILE": "quik"}, "quik"),
+    ],
+)
+def test_parameters_that_cannot_be_stop_with_a_sentence(own_file, given, text):
+    with pytest.raises(PapermillExecutionError, match=text):
+        execute("20_lasn_landmarks", own_file, **given)
+
+
+def test_papermill_ends_with_an_exit_code(own_file):
+    command = [sys.executable, "-m", "papermill", str(notebook_paths()["21_lasn_cost"]), "out.ipynb",
+               "-p", "COST", "[1.0]", "--no-progress-bar"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 1
+    assert "Did you mean COSTS" in done.stderr
