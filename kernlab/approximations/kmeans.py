@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.rows.products import inner_products, prepare_right
+from kernlab.rows.products import inner_products, prepare_right, unit_rows
 from kernlab.runtime import for_each_block, memory_limit, require_memory, row_blocks
 
 DENSE_BYTES = 2**27  # sparse rows up to this size in single precision are filled in
@@ -58,7 +58,9 @@ def kmeans_centres(X, n_centres, n_steps, generator, weights=None, max_memory=No
         arithmetic=f"4 x {held:,} + 3 x {wide:,} x 4 bytes",
         way_out="Allow more with max_memory, or take landmarks='uniform'.",
     )
-    rows, shift, scale = _comparable(X, max_memory)
+    rows, shift, scale = unit_rows(X)
+    if sp.issparse(X) and not _stays_sparse(X, max_memory):
+        rows, shift = rows.toarray(), np.zeros(p)
     centres = rows[draw(rows.shape[0], n_centres, generator, weights)]
     for _ in range(n_steps):
         nearest, distances = _nearest(rows, centres)
@@ -82,34 +84,9 @@ def draw(n, k, generator, weights=None):
     return np.sort(generator.choice(n, k, replace=False, p=weights / weights.sum()))
 
 
-def _comparable(X, max_memory):
-    """The rows in single precision, about zero and of size one, so that nothing overflows."""
-    largest = float(np.abs(X.data).max(initial=0.0)) if sp.issparse(X) else _largest(X)
-    scale = largest if largest > 0 else 1.0
-    if sp.issparse(X):
-        rows = sp.csr_matrix(((X.data / scale).astype(np.float32), X.indices, X.indptr), X.shape)
-        if _stays_sparse(X, max_memory):
-            return rows, None, scale
-        return rows.toarray(), np.zeros(X.shape[1]), scale
-    blocks = _blocks(X)
-    mean = sum((X[part] / scale).sum(axis=0, dtype=np.float64) for part in blocks) / X.shape[0]
-    rows = np.empty(X.shape, np.float32)
-    for part in blocks:
-        rows[part] = X[part] / scale - mean
-    return rows, mean * scale, scale
-
-
 def _stays_sparse(X, max_memory):
     room = min(DENSE_BYTES, memory_limit(max_memory) // 4)
     return sp.issparse(X) and 4 * X.shape[0] * X.shape[1] > room
-
-
-def _largest(X):
-    return max(float(np.abs(X[part]).max(initial=0.0)) for part in _blocks(X))
-
-
-def _blocks(X):
-    return row_blocks(X.shape[0], max(1, 2**20 // max(1, X.shape[1])))
 
 
 def _nearest(rows, centres):

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from kernlab.rows.arrays import canonical_csr
-from kernlab.runtime import REORDERED_SUMS, njit
+from kernlab.runtime import REORDERED_SUMS, njit, row_blocks
 
 # Nanoseconds per multiplication, measured on one core in double precision; only ratios matter.
 BLAS, SPARSE_DENSE, SPARSE_SPARSE = 0.04, 0.5, 3.0
@@ -113,6 +113,33 @@ def result_type(X, Y):
 def squared_norms(X):
     """|x|^2 of all rows."""
     return row_norms(X, squared=True) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+
+
+def unit_rows(X, spread=False):
+    """Rows in single precision, for what only compares them: of size one, and dense ones about
+    zero, so that nothing overflows and nothing far from the origin is blurred.
+
+    With `spread`, dense rows have the size one after they have been moved about zero.
+
+    Returns
+    -------
+    rows : array or CSR matrix
+    shift : array, or None of sparse rows
+    scale : float, with X near `rows * scale + shift`
+    """
+    if sp.issparse(X):
+        scale = float(np.abs(X.data).max(initial=0.0)) or 1.0
+        parts = (X.data / scale).astype(np.float32), X.indices, X.indptr
+        return sp.csr_matrix(parts, shape=X.shape), None, scale
+    blocks = row_blocks(X.shape[0], max(1, 2**20 // max(1, X.shape[1])))
+    scale = max((float(np.abs(X[part]).max(initial=0.0)) for part in blocks), default=0.0) or 1.0
+    mean = sum((X[part] / scale).sum(axis=0, dtype=np.float64) for part in blocks) / X.shape[0]
+    size, rows = 1.0, np.empty(X.shape, np.float32)
+    if spread:
+        size = max(float(np.abs(X[part] / scale - mean).max()) for part in blocks) or 1.0
+    for part in blocks:
+        rows[part] = (X[part] / scale - mean) / size
+    return rows, mean * scale, scale * size
 
 
 def inner_products(X, right, out):

@@ -174,16 +174,16 @@ def test_the_elimination_tree_is_that_of_elimination():
 
 def test_indices_of_64_bits_are_used_where_entries_are_many(monkeypatch, backend):
     analysis = Analysis(MATRIX, backend=backend)
-    analysis.nonzeros, asked = 2**31, []
+    analysis.nonzeros, wanted = 2**31, []
     order = type(analysis._backend).order
 
     def spied(self, matrix, ordering, long=False):
-        asked.append(long)
+        wanted.append(long)
         return order(self, matrix, ordering, long)
 
     monkeypatch.setattr(type(analysis._backend), "order", spied)
     F = analysis.factorise().rows()
-    assert asked == [True]
+    assert wanted == [True]
     np.testing.assert_allclose((F @ F.T).toarray(), DENSE, atol=1e-12)
 
 

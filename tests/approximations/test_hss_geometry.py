@@ -7,16 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kernlab.approximations.hss import build_tree, comparable_rows, neighbours
+from kernlab.approximations.hss import build_tree, neighbours
 from kernlab.approximations.hss.neighbours import from_near_leaves, from_projection_trees
 from kernlab.approximations.hss.tree import SPLITS, cut
+from kernlab.rows.products import unit_rows
 from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
 
 
 def tree_of(X, **parameters):
-    return build_tree(comparable_rows(X), **{"leaf_size": 32, "seed": 0} | parameters)
+    return build_tree(unit_rows(X)[0], **{"leaf_size": 32, "seed": 0} | parameters)
 
 
 @pytest.mark.parametrize("rule", SPLITS)
@@ -74,7 +75,7 @@ def test_every_rule_cuts_where_it_says():
     assert sorted(map(len, leaves)) == [1, 1, 1, 1]
 
     X = RNG.normal(size=(400, 3)) * [1.0, 9.0, 2.0]
-    left, right = cut(comparable_rows(X), "2means", RNG)
+    left, right = cut(unit_rows(X)[0], "2means", RNG)
     assert abs(X[left, 1].mean() - X[right, 1].mean()) > 10.0
     left, right = cut(X.astype(np.float32), "kdtree", RNG)
     assert X[left, 1].max() <= X[right, 1].min()
@@ -97,10 +98,11 @@ def test_the_seed_decides():
 
 def test_huge_and_distant_coordinates_neither_overflow_nor_blur():
     for X in (1e200 * RNG.normal(size=(100, 2)), 1e9 + RNG.normal(size=(100, 2))):
-        rows = comparable_rows(X)
+        rows, shift, scale = unit_rows(X, spread=True)
         assert rows.dtype == np.float32
         spread = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max()
         np.testing.assert_allclose(rows, spread, atol=1e-6)
+        np.testing.assert_allclose(rows * scale + shift, X, atol=1e-6 * np.abs(X).max())
 
 
 # ------------------------------------------------------------------------------ neighbours

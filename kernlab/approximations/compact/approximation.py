@@ -7,6 +7,7 @@ is the thesis' Cholesky factor, F F^T = K~; as an operator it is itself, and not
 """
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +35,7 @@ class NearlyDiagonalWarning(UserWarning):
     """A sparse kernel matrix whose rows hardly see each other."""
 
 
+@dataclass(eq=False, repr=False)
 class CompactKernel(FeatureMap):
     """A sparse kernel matrix: as features by its Cholesky factor, as operator, in shifted solves.
 
@@ -76,38 +78,22 @@ class CompactKernel(FeatureMap):
     (True, (1000, 1000))
     """
 
-    checks: ClassVar[dict] = {"gamma": (positive, (*GAMMA_RULES, "quantile"))}
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    alpha: object = None
+    sparsity: float | None = None
+    trade_off: float = 1.0
+    l: object = "askey-odd"
+    shift: object = 1e-4
+    ordering: str = "amd"
+    backend: str = "auto"
+    drop: float = 1e-8
+    search: str = "auto"
+    random_state: object = None
+    max_memory: object = None
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        gamma="scale",
-        alpha=None,
-        sparsity=None,
-        trade_off=1.0,
-        l="askey-odd",
-        shift=1e-4,
-        ordering="amd",
-        backend="auto",
-        drop=1e-8,
-        search="auto",
-        random_state=None,
-        max_memory=None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.sparsity = sparsity
-        self.trade_off = trade_off
-        self.l = l
-        self.shift = shift
-        self.ordering = ordering
-        self.backend = backend
-        self.drop = drop
-        self.search = search
-        self.random_state = random_state
-        self.max_memory = max_memory
+    checks: ClassVar[dict] = {"gamma": (positive, (*GAMMA_RULES, "quantile"))}
 
     # ------------------------------------------------------------------------ fitting
     def count_rows(self, counts):

@@ -2,6 +2,6 @@
 
 from kernlab.approximations.hss.approximation import HSSKernel, HSSQuality
 from kernlab.approximations.hss.factor import NotPositiveDefiniteError
-from kernlab.approximations.hss.tree import build_tree, comparable_rows
+from kernlab.approximations.hss.tree import build_tree
 
-__all__ = ["HSSKernel", "HSSQuality", "NotPositiveDefiniteError", "build_tree", "comparable_rows"]
+__all__ = ["HSSKernel", "HSSQuality", "NotPositiveDefiniteError", "build_tree"]

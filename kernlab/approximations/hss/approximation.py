@@ -1,7 +1,7 @@
 """The hierarchically semi-separable approximation of a kernel matrix, as kernlab's estimators use
 it: fitted on rows, then an operator, shifted solves, decisions, a file."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +37,7 @@ class HSSQuality:
     levels: pd.DataFrame
 
 
+@dataclass(eq=False, repr=False)
 class HSSKernel(Approximation):
     """K~ with low-rank blocks off the diagonal, nested in each other: products and solves with
     K~ + beta I cost n r instead of n^2 and n^3 (Section 3.1 of the ADMM-HSS paper).
@@ -74,6 +75,23 @@ class HSSKernel(Approximation):
     True
     """
 
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    rel_tol: float = 1e-2
+    abs_tol: float = 1e-8
+    max_rank: int = 50_000
+    leaf_size: int | None = None
+    clustering: str = "2means"
+    approximate_neighbors: int = 64
+    ann_iterations: int = 5
+    mode: str = "fast"
+    dtype: object = None
+    random_state: object = None
+    max_memory: object = None
+
     is_kernel_map = False
     _found = None  # where approximations of the same rows leave what others can use (see `share`)
 
@@ -87,41 +105,6 @@ class HSSKernel(Approximation):
         "ann_iterations": whole,
         "mode": one_of(*LEAF_SIZES),
     }
-
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        rel_tol=1e-2,
-        abs_tol=1e-8,
-        max_rank=50_000,
-        leaf_size=None,
-        clustering="2means",
-        approximate_neighbors=64,
-        ann_iterations=5,
-        mode="fast",
-        dtype=None,
-        random_state=None,
-        max_memory=None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rel_tol = rel_tol
-        self.abs_tol = abs_tol
-        self.max_rank = max_rank
-        self.leaf_size = leaf_size
-        self.clustering = clustering
-        self.approximate_neighbors = approximate_neighbors
-        self.ann_iterations = ann_iterations
-        self.mode = mode
-        self.dtype = dtype
-        self.random_state = random_state
-        self.max_memory = max_memory
 
     # -------------------------------------------------------------------------- fitting
     def _fit(self, rows, sample_weight=None):

@@ -22,8 +22,9 @@ import scipy.sparse as sp
 
 from kernlab.approximations.base import held_bytes
 from kernlab.approximations.hss.neighbours import from_near_leaves, from_projection_trees
-from kernlab.approximations.hss.tree import ClusterTree, build_tree, comparable_rows
+from kernlab.approximations.hss.tree import ClusterTree, build_tree
 from kernlab.rows import distinct_rows
+from kernlab.rows.products import unit_rows
 from kernlab.runtime import format_bytes, memory_limit, require_memory, thread_count
 
 CANDIDATES_PER_NEIGHBOUR = 4
@@ -79,7 +80,7 @@ def find_geometry(X, settings, seeds, timed):
     _require_room(X, settings)
     with timed("tree"):
         tree = build_tree(
-            comparable_rows(X),
+            unit_rows(X, spread=True)[0],
             leaf_size=settings["leaf_size"],
             rule=settings["clustering"],
             thorough=thorough,
@@ -87,7 +88,7 @@ def find_geometry(X, settings, seeds, timed):
         )
     with timed("neighbours"):
         rows = _in_order(X, tree.order, settings)
-        to_compare, k = comparable_rows(rows), settings["approximate_neighbors"]
+        to_compare, k = unit_rows(rows, spread=True)[0], settings["approximate_neighbors"]
         options = {
             "generator": np.random.default_rng(seeds[1]),
             "max_memory": settings["max_memory"],
@@ -114,7 +115,7 @@ def _require_room(X, settings):
     if sp.issparse(X) and not _is_filled(X, settings):
         rows, compared, row = X.nnz * (item + 4), 16 * X.nnz, X.nnz // n
     else:
-        rows, compared, row = n * p * item, n * p * (4 if sp.issparse(X) else 4 + X.itemsize), p
+        rows, compared, row = n * p * item, 4 * n * p, p
     k = min(settings["approximate_neighbors"], n - 1)
     candidates = min(n, max(LEAST_CANDIDATES, CANDIDATES_PER_NEIGHBOUR * k))
     require_memory(

@@ -101,7 +101,7 @@ def build_tree(rows, *, leaf_size, rule="2means", thorough=False, seed=None):
 
     Parameters
     ----------
-    rows : array or CSR matrix, in single precision (see `comparable_rows`).
+    rows : array or CSR matrix, in single precision (see `unit_rows`).
     rule : "2means", "kdtree", "pca", "cobble" or "natural".
     thorough : bool, default False
         The reference's way: 2-means to convergence and parts as lopsided as they come. Otherwise
@@ -149,20 +149,6 @@ def build_tree(rows, *, leaf_size, rule="2means", thorough=False, seed=None):
     below = np.arange(1, len(nodes))
     children[parent[below[0::2]]] = np.stack([below[0::2], below[1::2]], axis=1)
     return ClusterTree(order, start, stop, children, parent, depths)
-
-
-def comparable_rows(X):
-    """The rows in single precision, for clusters and neighbours; dense ones about zero and of
-    size one, so that nothing overflows and nothing far from the origin is blurred."""
-    largest = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
-    if sp.issparse(X):
-        values = (X.data / largest).astype(np.float32)
-        return sp.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
-    scaled = X / largest
-    scaled -= scaled.mean(axis=0)
-    spread = float(np.abs(scaled).max(initial=0.0)) or 1.0
-    scaled /= spread
-    return scaled.astype(np.float32)
 
 
 # -------------------------------------------------------------------------------- the rules

@@ -6,11 +6,12 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations.hss import HSSKernel, build_tree, comparable_rows
+from kernlab.approximations.hss import HSSKernel, build_tree
 from kernlab.datasets import load_dataset
 from kernlab.kernels import gamma_from_sigma, make_kernel
 from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.hss.sets import sample
+from kernlab.rows.products import unit_rows
 
 # ------------------------------------------------------------------------------- Figure 1
 WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -63,7 +64,7 @@ def measure_low_rank(point, seed):
         ]
     middle = len(X) // 2
     if point.variant == "clustered":
-        tree = build_tree(comparable_rows(X), leaf_size=LEAF_SIZE, seed=seed)
+        tree = build_tree(unit_rows(X, spread=True)[0], leaf_size=LEAF_SIZE, seed=seed)
         K = K[np.ix_(tree.order, tree.order)]
         middle = int(tree.stop[tree.children[0, 0]])
     apart = la.svdvals(K[:middle, middle:])
