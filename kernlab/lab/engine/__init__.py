@@ -52,7 +52,6 @@ example), and returns a `Study`::
     ``kernlab/lab/catalogue.py`` names the package; figures stand in its ``figures.py``.
 """
 
-from kernlab.lab.engine.comparing import Cell, Tolerance, as_cells, means, per_cent, spread_cell
 from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy
 from kernlab.lab.engine.parameters import (
     Count,
@@ -66,7 +65,18 @@ from kernlab.lab.engine.parameters import (
     one_of,
     several,
 )
-from kernlab.lab.engine.study import Point, Study, catalogued, product
+from kernlab.lab.engine.study import (
+    Cell,
+    Point,
+    Study,
+    Tolerance,
+    as_cells,
+    catalogued,
+    means,
+    per_cent,
+    product,
+    spread_cell,
+)
 
 __all__ = [
     "Cell",

@@ -11,25 +11,13 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numba
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from threadpoolctl import threadpool_limits
 
-from kernlab.runtime import environment
+from kernlab.lab.engine.measuring import THREAD_VARIABLES
 
-# Read by libraries when they are first loaded, and by processes started from here.
-THREAD_VARIABLES = (
-    "KERNLAB_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
 _START_SECONDS = 60  # of a process, which no call's limit counts
 
 
@@ -150,18 +138,3 @@ def _how(error):
         return "killed; perhaps the machine ran out of memory"
     codes = re.search(r"\{(.*?)\}", str(error))
     return codes[1] if codes else "its process is gone"
-
-
-@contextmanager
-def exactly(threads):
-    """Hold BLAS, OpenMP, numba and kernlab's own threads at this number inside the block."""
-    numba_before = numba.get_num_threads()
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        with (
-            environment(dict.fromkeys(THREAD_VARIABLES, str(threads))),
-            threadpool_limits(limits=threads),
-        ):
-            yield
-    finally:
-        numba.set_num_threads(numba_before)

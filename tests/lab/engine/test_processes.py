@@ -12,7 +12,7 @@ import psutil
 import pytest
 import tiny_studies as tiny
 
-from kernlab.lab.engine import memory, processes
+from kernlab.lab.engine import measuring, processes
 from kernlab.lab.engine.processes import Ended, Processes
 
 LONG = 600
@@ -89,15 +89,15 @@ def test_processes_at_work_end_when_their_parent_is_killed(tmp_path):
 @pytest.mark.parametrize("allowed", [True, False])
 def test_peak_memory_is_what_the_block_added(monkeypatch, allowed):
     if not allowed:
-        monkeypatch.setattr(memory, "_CLEAR_REFS", memory.Path("/nowhere/clear_refs"))
+        monkeypatch.setattr(measuring, "_CLEAR_REFS", measuring.Path("/nowhere/clear_refs"))
     size = 300_000_000 if allowed else 900_000_000  # above all that this process ever held
-    with memory.peak_memory() as found:
+    with measuring.peak_memory() as found:
         np.ones(size, dtype=np.uint8).sum()
     assert size * 0.95 < found.bytes_added < size * 1.2
     assert found.note == ""
-    with memory.peak_memory() as smaller:
+    with measuring.peak_memory() as smaller:
         np.ones(size // 3, dtype=np.uint8).sum()
     assert smaller.bytes_added > size / 3 * 0.95
-    assert smaller.note == ("" if allowed else memory.UPPER_BOUND)
+    assert smaller.note == ("" if allowed else measuring.UPPER_BOUND)
     if allowed:
         assert smaller.bytes_added < size / 3 * 1.2

@@ -8,7 +8,7 @@ from quick_rows import table_of
 from kernlab.lab.bench import sparse as bench_sparse
 from kernlab.lab.bench.sparse import CHOLESKY, EXACT, EXACT_DISTINCT, NEWTON, comparison
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine.memory import LimitedCallError, call_limited
+from kernlab.lab.engine.measuring import LimitedCallError, call_limited
 
 STUDY = STUDIES["bench-sparse"]
 

@@ -6,7 +6,7 @@ error on fewer rows than the paper's.
 
 import numpy as np
 
-from kernlab.lab.engine.comparing import ENOUGH_REPEATS, as_cells, spread_cell
+from kernlab.lab.engine.study import ENOUGH_REPEATS, as_cells, spread_cell
 
 __all__ = [
     "ENOUGH_REPEATS",
