@@ -9,7 +9,6 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab import KernelMachine, SparseCholeskySVC
 from kernlab.approximations import CompactKernel
@@ -56,16 +55,6 @@ def by_definition(kernel, X, Z):
 
 
 WEIGHTS = "the matrix is that of all rows, however often each counts: solvers see the weights"
-
-
-@parametrize_with_checks(
-    [CompactKernel(), CompactKernel(gamma="quantile", alpha="trade-off")],
-    expected_failed_checks=lambda _: {
-        f"check_sample_weight_equivalence_on_{form}_data": WEIGHTS for form in ("dense", "sparse")
-    },
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 # ------------------------------------------------------------------------------- the matrix
