@@ -8,11 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from kernlab.lab.baselines.amm import AMM
 from kernlab.lab.baselines.base import Baseline, Wrapped, imported
-from kernlab.lab.baselines.libsvm import LibSVM, Parzen
-from kernlab.lab.baselines.linear import LinearSVM
+from kernlab.lab.baselines.cvm import CVM
+from kernlab.lab.baselines.kernel import LibSVM, Parzen
+from kernlab.lab.baselines.lasvm import LaSVM
+from kernlab.lab.baselines.racqp import RACQP
 
-__all__ = ["BASELINES", "Baseline", "BaselineSpec", "LibSVM", "LinearSVM", "Parzen", "Wrapped"]
+__all__ = ["AMM", "BASELINES", "CVM", "RACQP", "Baseline", "BaselineSpec", "LaSVM", "LibSVM",
+           "Parzen", "Wrapped"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,8 @@ class BaselineSpec:
         The parameter of `make` that trades time for error ("" where none does).
     values : tuple
         Values of the dial to compare at.
-    package : str
-        What must be installed for it beside kernlab's own requirements.
-    kind : str
-        The class that this package brings.
+    package, kind : str
+        What must be installed beside kernlab's own requirements, and the class that it brings.
     """
 
     title: str
@@ -54,61 +56,66 @@ class BaselineSpec:
         return ""
 
 
-def composed(outer, part, kind, settings=None, **fixed):
-    """A function that makes a wrapper around a model or features, to which its parameters go.
+def composed(model, features=None, **settings):
+    """A function that makes a model, and features for it, from parameters of both by name.
 
     Seeds and weights of classes go to the wrapper, which hands them on.
     """
 
     def make(**parameters):
-        inner = imported(kind)
-        names = set(inner().get_params()) - {"random_state", "class_weight"}
-        own = {name: parameters.pop(name) for name in names & parameters.keys()}
-        return outer(**{part: inner(**(settings or {}) | own)}, **fixed | parameters)
+        parameters, parts = settings | parameters, {}
+        for part, kind in (("model", model), ("features", features)):
+            if kind:
+                names = imported(kind)().get_params().keys() - {"random_state", "class_weight"}
+                own = {name: parameters.pop(name) for name in names & parameters.keys()}
+                parts[part] = imported(kind)(**own)
+        return Wrapped(**parts, **parameters)
 
     return make
 
 
-_model = partial(composed, Wrapped, "model")
-_linear_on = partial(composed, LinearSVM, "features")
-_trees = (10, 30, 100, 300)
-_ranks = (50, 100, 200, 500, 1000, 2000)
+_of = "sklearn.ensemble."
+_liblinear = partial(composed, "sklearn.svm.LinearSVC")
+_maps, _own = "sklearn.kernel_approximation.", "kernlab.lab.baselines.base."
 _intel, _thunder, _lightgbm = "sklearnex.svm.SVC", "thundersvm.SVC", "lightgbm.LGBMClassifier"
-_ensemble = "sklearn.ensemble."
+_trees, _ranks, _tols = (10, 30, 100, 300), (50, 100, 200, 500, 1000, 2000), (1.0, 0.1, 1e-3)
 
 # fmt: off
-BASELINES = {
-    "libsvm": BaselineSpec("LIBSVM (exact kernel)", LibSVM, "tol", (1.0, 0.1, 1e-3)),
-    "libsvm-subsample": BaselineSpec("LIBSVM on a subsample", partial(LibSVM, n_samples=1000),
+BASELINES = {name: BaselineSpec(*spec) for name, *spec in (
+    ("libsvm", "LIBSVM (exact kernel)", LibSVM, "tol", _tols),
+    ("libsvm-subsample", "LIBSVM on a subsample", partial(LibSVM, n_samples=1000),
         "n_samples", (250, 1000, 4000)),
-    "linear": BaselineSpec("Linear SVM (LIBLINEAR)", LinearSVM, "tol", (1.0, 0.1, 1e-3)),
-    "poly2": BaselineSpec("Poly2 (explicit degree-2 features, LIBLINEAR)",
-        _linear_on("kernlab.lab.baselines.linear.DegreeTwo"), "tol", (1.0, 0.1, 1e-3)),
-    "nystroem": BaselineSpec("Nystroem + LinearSVC (scikit-learn)",
-        _linear_on("sklearn.kernel_approximation.Nystroem", dual=False), "n_components", _ranks),
-    "fourier": BaselineSpec("Random Fourier features + LinearSVC (scikit-learn)",
-        _linear_on("sklearn.kernel_approximation.RBFSampler", {"gamma": "scale"}, dual=False),
-        "n_components", _ranks),
-    "sklearnex": BaselineSpec("SVC (scikit-learn-intelex)", partial(LibSVM, engine=_intel),
-        "tol", (1.0, 0.1, 1e-3), "scikit-learn-intelex", _intel),
-    "thundersvm": BaselineSpec("SVC (thundersvm-cpu)", partial(LibSVM, engine=_thunder),
-        "tol", (1.0, 0.1, 1e-3), "thundersvm-cpu", _thunder),
-    "random-forest": BaselineSpec("Random forest", _model(_ensemble + "RandomForestClassifier"),
+    ("cvm", "CVM (core vector machine)", CVM, "eps", (1e-3, 1e-4, 1e-5, 1e-6)),
+    ("lasvm", "LaSVM", LaSVM, "epochs", (1, 2, 3)),
+    ("racqp", "RACQP (ADMM in random blocks)", RACQP, "max_iter", (5, 20, 100)),
+    ("amm", "AMM online", AMM, "epochs", (1, 3, 10, 30)),
+    ("amm-batch", "AMM batch", partial(AMM, batch=True), "epochs", (1, 3, 10, 30)),
+    ("linear", "Linear SVM (LIBLINEAR)", _liblinear(dual=True), "tol", _tols),
+    ("poly2", "Poly2 (explicit degree-2 features, LIBLINEAR)",
+        _liblinear(_own + "DegreeTwo", dual=True), "tol", _tols),
+    ("nystroem", "Nystroem + LinearSVC (scikit-learn)",
+        _liblinear(_maps + "Nystroem"), "n_components", _ranks),
+    ("fourier", "Random Fourier features + LinearSVC (scikit-learn)",
+        _liblinear(_maps + "RBFSampler", gamma="scale"), "n_components", _ranks),
+    ("sklearnex", "SVC (scikit-learn-intelex)", partial(LibSVM, engine=_intel), "tol", _tols,
+        "scikit-learn-intelex", _intel),
+    ("thundersvm", "SVC (thundersvm-cpu)", partial(LibSVM, engine=_thunder), "tol", _tols,
+        "thundersvm-cpu", _thunder),
+    ("random-forest", "Random forest", composed(_of + "RandomForestClassifier"),
         "n_estimators", _trees),
-    "boosting": BaselineSpec("Gradient boosting", _model(_ensemble + "GradientBoostingClassifier"),
+    ("boosting", "Gradient boosting", composed(_of + "GradientBoostingClassifier"),
         "n_estimators", _trees),
-    "hist-boosting": BaselineSpec("Histogram gradient boosting",
-        _model(_ensemble + "HistGradientBoostingClassifier", dense=True), "max_iter", _trees),
-    "lightgbm": BaselineSpec("LightGBM", _model(_lightgbm, {"verbose": -1}),
-        "n_estimators", _trees, "lightgbm", _lightgbm),
-    "sgd": BaselineSpec("Linear SVM by stochastic gradient descent",
-        _model("sklearn.linear_model.SGDClassifier", {"tol": None, "max_iter": 10}),
+    ("hist-boosting", "Histogram gradient boosting",
+        composed(_of + "HistGradientBoostingClassifier", _own + "filled"), "max_iter", _trees),
+    ("lightgbm", "LightGBM", composed(_lightgbm, verbose=-1), "n_estimators", _trees,
+        "lightgbm", _lightgbm),
+    ("sgd", "Linear SVM by stochastic gradient descent",
+        composed("sklearn.linear_model.SGDClassifier", tol=None, max_iter=10),
         "max_iter", (1, 3, 10, 30)),
     # With alpha = 1 on FPC's features this is FPC's first step, and nearly its last.
-    "ridge": BaselineSpec("Ridge regression on features",
-        _model("sklearn.linear_model.RidgeClassifier",
-               {"fit_intercept": False, "solver": "cholesky"}), "alpha", (1e-2, 1.0, 1e2)),
-    "parzen": BaselineSpec("Parzen window (kernel mean of each class)", Parzen),
-    "majority": BaselineSpec("Majority class", _model("sklearn.dummy.DummyClassifier")),
-}
+    ("ridge", "Ridge regression on features", composed("sklearn.linear_model.RidgeClassifier",
+        fit_intercept=False, solver="cholesky"), "alpha", (1e-2, 1.0, 1e2)),
+    ("parzen", "Parzen window (kernel mean of each class)", Parzen),
+    ("majority", "Majority class", composed("sklearn.dummy.DummyClassifier")),
+)}
 # fmt: on

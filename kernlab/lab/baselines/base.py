@@ -8,14 +8,20 @@ from importlib import import_module
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from kernlab.kernels import resolve_gamma
 from kernlab.rows import validate_rows
 from kernlab.runtime import require_memory, row_blocks
-from kernlab.solvers.linear.liblinear import liblinear_rows
+from kernlab.solvers import certify_primal
+from kernlab.solvers.linear.liblinear import dual_near, liblinear_rows
+from kernlab.solvers.losses import row_costs
 
 BLOCK_BYTES = 2**26  # features of new rows at a time
 
@@ -153,54 +159,49 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class OnFeatures(Baseline):
-    """A model of scikit-learn's kind (`_make_model`), on the rows or on features of them.
+class Wrapped(Baseline):
+    """Any classifier of scikit-learn's kind, on the rows or on features of them.
 
     Parameters
     ----------
+    model : classifier
+        Cloned, given `random_state`, and fitted on labels 0, 1, ... LinearSVC can be certified.
     features : transformer or None
-        Cloned, given `random_state`, and fitted. Features that would be too large are refused: a
-        hundred rows foretell their size.
-    dense : bool
-        Fill sparse rows in, for models that do not take them.
+        The same. Features that would be too large are refused: a hundred rows foretell their size.
     """
 
-    _: KW_ONLY
+    model: object = None
     features: object = None
-    dense: bool = False
-
-    copies = 0  # how often the model keeps the features, in its own form
 
     def _fit(self, rows):
-        F = self._fit_features(rows.X)
+        with self._clock("approximate"):
+            self.features_ = self.features and self._seeded(self.features).fit(rows.X)
+            self._refuse(rows.X)
+            F = self._transform(rows.X)
         # Weights of one would still change how a forest draws its bootstrap.
         weights = None if np.all(rows.weights == 1.0) else rows.weights
         with self._clock("solve"):
-            self.model_ = self._seeded(self._make_model()).fit(
-                F, rows.labels, sample_weight=weights
-            )
-        steps = getattr(self.model_, "n_iter_", None)
+            model = self._seeded(self.model)
+            self.model_ = model.fit(F, rows.labels, sample_weight=weights)
+        steps = getattr(model, "n_iter_", None)
         self.n_iter_ = 1 if steps is None else max(1, int(np.max(steps)))
 
-    def _fit_features(self, X):
+    def _refuse(self, X):
+        # LIBLINEAR keeps 16 bytes for each value of 8.
+        times = 2 * isinstance(self.model, LinearSVC) + (self.features is not None)
         n = X.shape[0]
-        with self._clock("approximate"):
-            self.features_ = self.features and self._seeded(self.features).fit(X)
-            few = np.unique(np.linspace(0, n - 1, 100).astype(int))
-            each = stored_bytes(self._transform(X[few])) / len(few)
-            times = self.copies + (self.features is not None or self.dense)
-            require_memory(
-                times * each * n,
-                self.max_memory,
-                what=f"the features of {n:,} rows",
-                arithmetic=f"{n:,} x {each:,.0f} bytes, {times} times",
-                way_out="Allow more with max_memory, or take fewer rows or features.",
-            )
-            return self._transform(X)
+        few = np.unique(np.linspace(0, n - 1, 100).astype(int))
+        each = stored_bytes(self._transform(X[few])) / len(few)
+        require_memory(
+            times * each * n,
+            self.max_memory,
+            what=f"the features of {n:,} rows",
+            arithmetic=f"{n:,} x {each:,.0f} bytes, {times} times",
+            way_out="Allow more with max_memory, or take fewer rows or features.",
+        )
 
     def _transform(self, X):
-        F = self.features_.transform(X) if self.features_ else X
-        return F.toarray() if self.dense and sp.issparse(F) else F
+        return self.features_.transform(X) if self.features_ else X
 
     def _seeded(self, part):
         part = clone(part)
@@ -213,22 +214,68 @@ class OnFeatures(Baseline):
         blocks = row_blocks(X.shape[0], BLOCK_BYTES / max(8, per_row))
         return np.concatenate([ask(self._transform(X[rows])) for rows in blocks])
 
+    def _certificates(self, rows):
+        if not isinstance(self.model_, LinearSVC):  # of other models no problem is known
+            return super()._certificates(rows)
+        F, model = self._transform(rows.X), self.model_
+        costs = row_costs(model.C, len(rows.labels), rows.weights)
+        intercepts = np.broadcast_to(model.intercept_, len(model.coef_))
+        problem = {"loss": model.loss, "intercept": ("none", "penalised")[model.fit_intercept]}
+        certificates = {}
+        for positive, w, b in zip(self._positives(), model.coef_, intercepts, strict=True):
+            y = rows.signs(positive)
+            dual = dual_near(F, y, w, b, costs, **problem)
+            certificates[self.classes_[positive]] = certify_primal(
+                F, y, w, b, C=1.0, sample_weight=costs, dual=dual, **problem
+            )
+        return certificates
 
-@dataclass(eq=False, repr=False)
-class Wrapped(OnFeatures):
-    """Any classifier of scikit-learn's kind.
+
+class DegreeTwo(TransformerMixin, BaseEstimator):
+    """All products of two features: phi(x) . phi(z) = (gamma x . z + coef0)^2.
+
+    phi(x) = (coef0, sqrt(2 gamma coef0) x_i, gamma x_i^2, sqrt(2) gamma x_i x_j for i < j): on it
+    LIBLINEAR trains that kernel machine without a kernel (Chang et al. 2010), but for its
+    intercept, which is not free. Sparse rows have sparse features.
 
     Parameters
     ----------
-    model : classifier
-        Cloned, given `random_state`, and fitted on labels 0, 1, ...
-    features, dense : as `OnFeatures`
+    gamma : float or a rule of kernlab
+    coef0 : float, not negative
     """
 
-    model: object = None
+    def __init__(self, gamma="scale", coef0=1.0):
+        self.gamma = gamma
+        self.coef0 = coef0
 
-    def _make_model(self):
-        return self.model
+    def fit(self, X, y=None):
+        """Take gamma from the rows where it is a rule."""
+        if not self.coef0 >= 0:
+            raise ValueError(f"coef0 must not be negative, not {self.coef0!r}")
+        self.gamma_ = resolve_gamma(self.gamma, X)
+        return self
+
+    def transform(self, X):
+        """The features of these rows."""
+        F = PolynomialFeatures(degree=2).fit_transform(X)
+        first, second = np.triu_indices(X.shape[1])  # the order of the products
+        single = np.full(X.shape[1], np.sqrt(2.0 * self.gamma_ * self.coef0))
+        double = np.where(first == second, self.gamma_, np.sqrt(2.0) * self.gamma_)
+        scale = np.concatenate([[self.coef0], single, double])
+        if not sp.issparse(F):
+            return np.multiply(F, scale, out=F)
+        F = sp.csr_matrix(F)
+        inplace_csr_column_scale(F, scale)
+        return F
+
+
+def filled():
+    """A transformer that fills sparse rows in, for models that take no others."""
+    return FunctionTransformer(_fill, accept_sparse=True)
+
+
+def _fill(X):
+    return X.toarray() if sp.issparse(X) else X
 
 
 def stored_bytes(array):

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernlab.lab.baselines import BASELINES, LibSVM, LinearSVM, Wrapped
+from kernlab.lab.baselines import BASELINES, LibSVM
 from kernlab.runtime import MemoryLimitError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -130,7 +130,7 @@ def test_features_that_would_be_too_large_are_refused_before_they_are_made():
     with pytest.raises(MemoryLimitError, match="500 x 800 bytes, 1 times"):
         build("hist-boosting", max_memory="100kB").fit(few, y)
     with pytest.raises(MemoryLimitError, match="2 times"):  # LIBLINEAR's own copy
-        LinearSVM(max_memory="100kB").fit(X, y)
+        build("linear", max_memory="100kB").fit(X, y)
 
 
 def test_new_rows_are_mapped_in_blocks(monkeypatch):
@@ -169,11 +169,3 @@ def expected_failures(estimator):
 @parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=expected_failures)
 def test_follows_scikit_learn(estimator, check):
     check(estimator)
-
-
-def test_any_classifier_can_be_wrapped():
-    from sklearn.neighbors import KNeighborsClassifier
-
-    X, y = rows(3)
-    with pytest.raises(TypeError, match="sample_weight"):
-        Wrapped(KNeighborsClassifier()).fit(X, y)

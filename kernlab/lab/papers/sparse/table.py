@@ -6,7 +6,7 @@ import pandas as pd
 from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
-from kernlab.lab.baselines import LibSVM, LinearSVM
+from kernlab.lab.baselines import BASELINES, LibSVM
 from kernlab.lab.engine import Study, Tolerance, catalogued, product
 from kernlab.lab.papers.common.fitting import fitted_row, warm_up
 from kernlab.lab.published import published
@@ -120,7 +120,7 @@ def measure_kernel(point, seed):
             LibSVM(C=point["C"], gamma=gamma_from_sigma(sigma), cache_size=1000), data
         )
     if point.method == LINEAR:
-        return fitted_row(LinearSVM(C=point["C"]), data)
+        return fitted_row(BASELINES["linear"].make(C=point["C"]), data)
     path = "cholesky" if point.method == CHOLESKY else "newton"
     machine = SparseCholeskySVC(
         C=point["C"], sigma=sigma, l=point["l"], solver=path, random_state=seed

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from kernlab.datasets import load_dataset
-from kernlab.kernels import GAMMA_RULES, make_kernel, resolve_gamma
+from kernlab.kernels import make_kernel
 from kernlab.lab.baselines import BASELINES, LibSVM, Parzen
-from kernlab.lab.baselines.libsvm import out_of_reach
+from kernlab.lab.baselines.kernel import out_of_reach
 from kernlab.lab.published import published
 from kernlab.runtime import MemoryLimitError
 
@@ -48,14 +48,6 @@ def test_the_hinge_is_svc(kernel, svc_kernel, n_classes):
     np.testing.assert_allclose(ours.intercept_, svc.intercept_)
     ours.set_params(max_memory=4 * 8 * len(y) * 7)  # seven rows at a time
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("rule", GAMMA_RULES)
-def test_gamma_rules_are_resolved_once(rule):
-    X, y = rows()
-    by_rule = LibSVM(gamma=rule).fit(X, y)
-    by_number = LibSVM(gamma=resolve_gamma(rule, X)).fit(X, y)
-    np.testing.assert_array_equal(by_rule.decision_function(X), by_number.decision_function(X))
 
 
 def squared_hinge_optimum(F, y, costs):
@@ -140,17 +132,6 @@ def test_a_loose_machine_has_a_large_gap_and_other_rows_cannot_be_certified():
             ours.certify(*wrong)
     with pytest.raises(ValueError, match="must be of the classes"):
         ours.certify(X, y + 5)
-
-
-def test_pairs_are_told_apart_by_the_machines_certified():
-    """Certificates know the primal value: the pairs' weights and intercepts are LIBSVM's."""
-    X, y = (part[:400] for part in load_digits(n_class=3, return_X_y=True))
-    ours = LibSVM(gamma=1e-3, tol=1e-6).fit(X, y)
-    ours.certify(X, y)
-    for (positive, negative), found in ours.certificates_.items():
-        both = (y == positive) | (y == negative)
-        alone = LibSVM(gamma=1e-3, tol=1e-6).fit(X[both], y[both])
-        assert found.primal == pytest.approx(alone.certify(X[both], y[both]).primal, rel=1e-5)
 
 
 def test_weights_are_repetitions():
