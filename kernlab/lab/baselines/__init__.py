@@ -57,19 +57,11 @@ class BaselineSpec:
 
 
 def composed(model, features=None, **settings):
-    """A function that makes a model, and features for it, from parameters of both by name.
-
-    Seeds and weights of classes go to the wrapper, which hands them on.
-    """
+    """A function that makes a model, and features for it, from parameters of both by name."""
 
     def make(**parameters):
-        parameters, parts = settings | parameters, {}
-        for part, kind in (("model", model), ("features", features)):
-            if kind:
-                names = imported(kind)().get_params().keys() - {"random_state", "class_weight"}
-                own = {name: parameters.pop(name) for name in names & parameters.keys()}
-                parts[part] = imported(kind)(**own)
-        return Wrapped(**parts, **parameters)
+        made = Wrapped(imported(model)(), features=features and imported(features)())
+        return made.set_params(**settings | parameters)
 
     return make
 

@@ -173,6 +173,14 @@ class Wrapped(Baseline):
     model: object = None
     features: object = None
 
+    def set_params(self, **parameters):
+        """Set parameters of the wrapper, the model or the features, by their names alone."""
+        known, given = self.get_params(), {}
+        for name, value in parameters.items():
+            places = (name, f"model__{name}", f"features__{name}")
+            given[next((place for place in places if place in known), name)] = value
+        return super().set_params(**given)
+
     def _fit(self, rows):
         with self._clock("approximate"):
             self.features_ = self.features and self._seeded(self.features).fit(rows.X)

@@ -108,6 +108,9 @@ def test_the_dial_turns(name):
     ends = [spec.values[0], spec.values[-1]] if spec.dial else []
     fits = [build(name, **{spec.dial: value}).fit(X, y).decision_function(X) for value in ends]
     assert not ends or not np.array_equal(*fits)
+    if ends:
+        turned = build(name).set_params(**{spec.dial: ends[0]}).fit(X, y)
+        np.testing.assert_array_equal(turned.decision_function(X), fits[0])
 
 
 def test_titles_differ_and_what_is_absent_is_said_in_one_sentence(monkeypatch):
