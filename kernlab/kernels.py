@@ -74,7 +74,7 @@ class Kernel:
 
     def _prepare(self, X, Y):
         """What is computed once for all blocks of left-hand rows."""
-        return prepare_right(X, Y, distances=self.sees_distances)
+        return prepare_right(X, Y)
 
     def _fill(self, X, right, out):
         """Write the values on all pairs of rows to `out`."""
@@ -274,7 +274,7 @@ def make_kernel(
     X=None,
     sample_weight=None,
 ):
-    """The kernel named, with its parameters settled; rules for gamma and l look at the rows X.
+    """The kernel named, with numbers for its parameters; rules for gamma and l look at the rows X.
 
     `kernel` may be a name of `KERNELS`, a Kernel, or a function of two blocks of rows;
     `sample_weight` says how often each row counts in a rule.

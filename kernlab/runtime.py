@@ -49,34 +49,34 @@ def _controller():
 
 
 class _BlasLimits:
-    """Limits of BLAS threads, which hold for the whole process, asked for by several threads.
+    """Limits of BLAS threads, which hold for the whole process, set by several threads.
 
     Contexts of several threads end in any order, so none may restore what it found: that may be
-    the limit of another, which would then stay for good. The latest of the limits still asked for
+    the limit of another, which would then stay for good. The latest of the limits still wanted
     is in force, and the last context to end restores what the first found.
     """
 
     def __init__(self):
         # Entered again by a thread that holds it, when garbage collection ends a context there.
         self._lock = threading.RLock()
-        self._asked, self._found = [], None
+        self._limits, self._found = [], None
 
     @contextmanager
     def at(self, threads):
         mine = [threads]  # a list, so as to be told from the equal limit of another context
         with self._lock:
-            self._asked.append(mine)
+            self._limits.append(mine)
             self._apply()
         try:
             yield
         finally:
             with self._lock:
-                self._asked = [limit for limit in self._asked if limit is not mine]
+                self._limits = [limit for limit in self._limits if limit is not mine]
                 self._apply()
 
     def _apply(self):
-        if self._asked:
-            limited = _controller().limit(limits=self._asked[-1][0], user_api="blas")
+        if self._limits:
+            limited = _controller().limit(limits=self._limits[-1][0], user_api="blas")
             self._found = self._found or limited
         elif self._found:
             self._found.restore_original_limits()
@@ -315,7 +315,7 @@ class Stopwatch:
 
 # ---------------------------------------------------------------------------------------- progress
 def wants_progress():
-    """Whether anyone watches: not in a notebook that is executed without a front end.
+    """Whether there is somebody to see it: not in a notebook that is executed without a front end.
 
     A bar there would end up in the saved output. Jupyter's server names the session of a notebook
     that a person has opened; KERNLAB_PROGRESS=0 or 1 decides otherwise.
@@ -327,7 +327,7 @@ def wants_progress():
 
 
 def bar_options(wanted=True):
-    """Options of a tqdm bar: it comes after two seconds, goes when done, and not for nobody.
+    """Options of a tqdm bar: it comes after two seconds, goes when done, and only for people.
 
     tqdm itself shows nothing where it does not write to a terminal, so neither in a notebook: there
     the bar is asked for, if a person has opened it.

@@ -182,12 +182,6 @@ def run_together(*functions):
             running.result()
 
 
-def test_an_error_within_gives_the_threads_back(blas):
-    with pytest.raises(ZeroDivisionError), single_blas_thread():
-        _ = 1 / 0
-    assert blas.threads == 8
-
-
 def test_a_run_ahead_that_is_given_up_gives_the_threads_back(blas):
     results = prefetched(lambda item: item, range(5))
     next(results)

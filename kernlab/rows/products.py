@@ -100,7 +100,9 @@ def prepare_right(X, Y, distances=False, gamma=None):
 
 def _centre(Y):
     """A point amidst the rows: medians of some, which a few rows far away do not move."""
-    some = Y[:: -(-Y.shape[0] // ROWS_FOR_CENTRE)]
+    some = Y[:: max(1, -(-Y.shape[0] // ROWS_FOR_CENTRE))]
+    if not len(some):
+        return np.zeros(Y.shape[1], Y.dtype)
     return np.partition(some, len(some) // 2, axis=0)[len(some) // 2]
 
 

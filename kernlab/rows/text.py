@@ -2,7 +2,7 @@
 
 Compiled readers of scikit-learn and pandas do the work. Only when one of them refuses, or lets
 something doubtful through, are the lines looked at one by one, for the first bad one and what is
-wrong with it. Whoever reads a file here, front to end or in the middle, is refused alike.
+wrong with it. What one reader refuses all refuse, whether a file is read whole or in the middle.
 """
 
 import bz2

@@ -78,19 +78,6 @@ def test_the_swiss_roll_lies_on_its_roll():
     assert counts.min() > 1850, "three classes of about the same size"
 
 
-def test_a_line_does_not_unroll_the_swiss_roll():
-    """The thesis prints 45 % for a linear classifier and 99.5 % for an RBF kernel."""
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.svm import LinearSVC
-
-    data = load_dataset("swiss-roll", paper="sparse")
-    linear = LinearSVC(dual=False).fit(data.X_train, data.y_train)
-    assert 0.4 < linear.score(data.X_test, data.y_test) < 0.55
-    near = KNeighborsClassifier(3).fit(data.X_train, data.y_train)
-    assert near.score(data.X_test, data.y_test) > 0.9
-    assert data.X_train.min() == pytest.approx(-1)
-
-
 @pytest.mark.parametrize("size", [1, 2, 7, 30])
 def test_the_arrowhead_matrix_fills_in_its_own_order_only(size):
     matrix = generators.arrowhead_matrix(size).toarray()
@@ -116,15 +103,6 @@ def test_a_paper_has_its_own_sizes():
     assert data.info["rows"] == {"train": 800_000, "valid": 0, "test": 20_000}
     clean = np.where(np.floor(4 * data.X_train).sum(axis=1) % 2 == 0, 1, -1)
     assert np.sum(clean != data.y_train) == 160_000
-
-
-def test_validation_rows_of_a_noisy_set_are_training_rows():
-    data = load_dataset("fpc-toy", paper="fpc", scaling="none")
-    whole = load_dataset("fpc-toy", scaling="none")
-    assert data.info["rows"] == {"train": 666, "valid": 334, "test": 1000}
-    together = np.concatenate([data.X_train, data.X_valid])
-    np.testing.assert_array_equal(np.sort(together[:, 0]), np.sort(whole.X_train[:, 0]))
-    np.testing.assert_array_equal(data.X_test, whole.X_test)
 
 
 @pytest.mark.parametrize(

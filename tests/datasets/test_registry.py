@@ -111,11 +111,6 @@ def test_near_names_are_suggested(name, near):
         get_entry(name)
 
 
-def test_a_name_like_no_other():
-    with pytest.raises(DataError, match="no name is near it"):
-        get_entry("%%%%")
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_the_tables_rows_are_those_of_the_paper(table):
     paper, listed = protocol_rows(table)
@@ -145,20 +140,6 @@ def test_the_protocols_give_the_printed_counts(table):
         assert len(entry.classes) == cells.get((row, "classes"), len(entry.classes)), row
         features = OTHER_FEATURES.get((table, row), cells[row, "features"])
         assert entry.features == features, row
-
-
-@pytest.mark.parametrize(
-    ("name", "rows"),
-    [("susy", (4_000_000, 500_000, 500_000)), ("higgs", (10_000_000, 500_000, 500_000))],
-)
-def test_fpc_cuts_the_massive_sets_by_row_ranges(name, rows):
-    entry = get_entry(name)
-    plan = plan_split(
-        entry, get_protocol("fpc", entry), None, {"train": entry.copies[0].train[0].rows}
-    )
-    assert (plan.train, plan.valid, plan.test) == rows
-    assert not plan.pooled
-    assert sum(rows) == entry.total_rows, "so the last 500,000 rows test"
 
 
 def test_unknown_papers_and_tables_are_refused():
