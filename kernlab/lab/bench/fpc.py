@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import FPC
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Point, Study
 from kernlab.lab.papers.common.fitting import accuracy
 from kernlab.lab.papers.fpc.massive import generated_rows
 from kernlab.lab.papers.fpc.toy import course_of, toy

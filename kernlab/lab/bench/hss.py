@@ -22,7 +22,7 @@ from kernlab.lab.bench.hss_work import (
     measure_scaling,
     measure_table,
 )
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Point, Study
 from kernlab.lab.published import published
 
 # set: h, the paper's C at Table 4 and 5, seconds asked for at Table 4 and 5, paper mode's seconds

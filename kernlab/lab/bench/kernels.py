@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.kernels import make_kernel
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Point, Study
 
 METHODS = {
     "kernlab": lambda X, Z: make_kernel("rbf", gamma=0.5)(X, Z),

@@ -13,7 +13,7 @@ from kernlab.lab.bench import nystrom_fits as bench_nystrom_fits
 from kernlab.lab.bench import nystrom_solvers as bench_nystrom_solvers
 from kernlab.lab.bench import nystrom_work as bench_nystrom_work
 from kernlab.lab.bench.nystrom_solvers import DEFAULT, TO_GAP
-from kernlab.lab.engine.base import Point, Study
+from kernlab.lab.engine import Point, Study
 from kernlab.lab.papers.lasn.tables import SOLVERS, landmarks_per_set
 
 LASN, PEER, EXACT, INTEL = "LASN", "Nystroem + LinearSVC", "LIBSVM", "scikit-learn-intelex"

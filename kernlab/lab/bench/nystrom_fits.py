@@ -13,7 +13,7 @@ from kernlab.estimators import LASN
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
 from kernlab.lab.bench.roofline import seconds_of_landmark_fit
-from kernlab.lab.engine.base import NotRun
+from kernlab.lab.engine import NotRun
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, signs, warm_up
 from kernlab.solvers import solve_newton
 

@@ -19,7 +19,7 @@ from kernlab.estimators import SparseCholeskySVC
 from kernlab.estimators.sparse import best_sigma, cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine.base import NotRun, Point, Study
+from kernlab.lab.engine import NotRun, Point, Study
 from kernlab.lab.engine.measuring import call_limited
 from kernlab.lab.papers.common.fitting import accuracy, warm_up
 from kernlab.lab.papers.sparse.cost import sigma_for

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 
-from kernlab.lab.engine.base import StudyError
+from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.errors import unknown
 from kernlab.paths import notebooks_dir, output_dir
 from kernlab.runtime import write_whole

@@ -16,7 +16,7 @@ from kernlab.lab.bench.nystrom_fits import GAP, TOLERANCES, measure_equal_gap, o
 from kernlab.lab.bench.nystrom_solvers import TO_GAP, features_of, measure_solver
 from kernlab.lab.bench.nystrom_work import waves, write_waves
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine.base import NotRun, Point
+from kernlab.lab.engine import NotRun, Point
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_newton
 

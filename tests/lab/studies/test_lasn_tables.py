@@ -3,7 +3,7 @@
 import pytest
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine.base import Point
+from kernlab.lab.engine import Point
 from kernlab.lab.papers.lasn import tables as lasn_tables
 from kernlab.lab.papers.lasn.tables import landmarks_per_set
 from kernlab.lab.published import published

@@ -20,7 +20,7 @@ from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import factorise
 from kernlab.datasets import Dataset
 from kernlab.lab.catalogue import FIGURES, STUDIES
-from kernlab.lab.engine.base import Point
+from kernlab.lab.engine import Point
 from kernlab.lab.papers.sparse import accuracy as sparse_accuracy
 from kernlab.lab.papers.sparse import scaling as sparse_scaling
 from kernlab.lab.papers.sparse import shatter as sparse_shatter

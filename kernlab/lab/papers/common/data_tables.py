@@ -12,33 +12,11 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from kernlab.datasets import is_bundled, measured_counts, protocol_rows
-from kernlab.lab.engine.base import NotRun, Point, Study, Tolerance
+from kernlab.lab.engine import NotRun, Point, Study
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
 
-EXACT = Tolerance()
 TAKEN = ("dataset", "message")  # columns that the engine fills in itself
-
-
-def data_table(table, *, title, question, counts, columns=None, tolerances=None):
-    """The study that counts again what the data table `table` prints.
-
-    `counts` names the published columns that must agree exactly, `tolerances` others, with how
-    closely; `columns` says what stands for a published column where the names differ.
-    """
-    tolerances = dict.fromkeys(counts, EXACT) | dict(tolerances or {})
-    return Study(
-        id=table,
-        paper=table.split("-")[0],
-        title=title,
-        question=question,
-        grid=partial(_grid, table),
-        measure=partial(_measure, table),
-        key_figures=_key_figures,
-        measured=partial(_measured, list(tolerances), dict(columns or {})),
-        tolerances=tolerances,
-        needs=tuple(name for name, _ in protocol_rows(table)[1]),
-    )
 
 
 def counted(table, datasets, cells):
@@ -60,14 +38,6 @@ def counted(table, datasets, cells):
     )
 
 
-def _grid(table, profile):
-    """Every set of the table; under the quick profile those that come with kernlab."""
-    listed = protocol_rows(table)[1]
-    if profile == "quick":
-        listed = [(name, row) for name, row in listed if is_bundled(name)]
-    return [Point.make(name, "counted", row=row) for name, row in listed]
-
-
 def _measure(table, point, seed):
     """The counts of one set; one that is not there says so, and nothing is downloaded."""
     paper, _ = protocol_rows(table)
@@ -84,20 +54,6 @@ def _key_figures(table):
         f"{row.features:.0f} features, {row.classes:.0f} classes"
         for row in table.itertuples()
     }
-
-
-def _measured(printed_columns, columns, table):
-    """Counts by the published labels of row and column."""
-    counted = {name: columns.get(name, name).replace(" ", "_") for name in printed_columns}
-    return pd.DataFrame(
-        [
-            {"row": record["row"], "column": name, "value": record[count]}
-            for record in table.to_dict("records")
-            for name, count in counted.items()
-            if pd.notna(record.get(count))
-        ],
-        columns=["row", "column", "value"],
-    )
 
 
 def draw_sizes(table):

@@ -17,7 +17,7 @@ from kernlab.approximations.polynomial import space_dimension
 from kernlab.estimators import FPC
 from kernlab.estimators.fpc import largest_degree
 from kernlab.lab.baselines import BASELINES, LibSVM, Wrapped
-from kernlab.lab.engine.base import NotRun
+from kernlab.lab.engine import NotRun
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
 
 PAPERS = ("SVM-RBF", "SVM-Poly", "RF", "FPC")
