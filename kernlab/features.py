@@ -213,8 +213,18 @@ class Features:
         return features.astype(self.dtype, copy=False)
 
     def take(self, rows):
-        """The rows at these ascending positions, as stored Features of their own."""
-        return Features(self._explicit(rows, self.precision))
+        """The rows at these ascending positions, as Features of their own, kept in memory."""
+        if self.map_ is None:
+            return Features(self._explicit(rows, self.precision))
+        return Features.mapped(
+            lambda: self.A[rows],
+            self.map_,
+            lambda part, room: self._explicit(rows[part], self.dtype),
+            self.dtype,
+            squared_norms=self.squared_norms[rows],
+            error=self.error,
+            in_double=lambda: self.in_double.take(rows),
+        )
 
     def leading(self, n_features):
         """The first features only; of a map, those of its `leading`."""
@@ -320,12 +330,15 @@ class Features:
             total += gradient
         return scores, value, self._unfold(total), total_b
 
-    def normal_product(self, v, by_b, weights, rows):
-        """sum_i c_i (F_i . v + by_b) F_i over the ascending rows named, and the sum without F_i."""
-        v, total, total_b = self._fold(v), np.zeros(self._width), 0.0
+    def normal_product(self, v, by_b, weights, rows, dtype=np.float64):
+        """sum_i c_i (F_i . v + by_b) F_i over the ascending rows named, and the sum without F_i.
+
+        Within rows and threads sums are taken in `dtype`.
+        """
+        v, total, total_b = self._fold(v).astype(dtype), np.zeros(self._width), 0.0
 
         def part(arrays, first, chosen):
-            out = np.zeros(len(v))
+            out = np.zeros(len(v), dtype)
             return out, _normal(arrays, first, rows[chosen], weights, v, by_b, out)
 
         for product, by_intercept in self._over(part, rows):
@@ -361,6 +374,32 @@ class Features:
             total += other
         total[k, k] += sign * weights[rows].sum()
         total[k, :k] = total[:k, k]
+
+    @property
+    def can_be_grouped(self):
+        """Whether rows have a nearest of the points that their values belong to."""
+        return self.map_ is not None
+
+    @cached_property
+    def groups(self):
+        """For each row the place of its largest value."""
+        return np.concatenate(
+            for_each_block(
+                lambda rows: self.A[rows].argmax(axis=1).astype(np.int32),
+                row_blocks(self.shape[0], self._block_rows()),
+            )
+        )
+
+    def add_group_sums(self, sums, totals, rows, costs):
+        """Add c_i A_i of the rows named to the sums of their groups, and c_i to the totals."""
+        groups = self.groups[rows]
+        totals += np.bincount(groups, weights=costs[rows], minlength=len(totals))
+        width = -(-self._width // thread_count())
+
+        def add_columns(columns):
+            _add_groups(self.A, rows, groups, costs, columns.start, columns.stop, sums)
+
+        for_each_block(add_columns, row_blocks(self._width, width))
 
     def _add_products(self, total, rows, weights, dtype, sign):
         features = self._explicit(rows, dtype)
@@ -566,6 +605,14 @@ def _evaluate(arrays, first, start, stop, w, b, low, high, costs, scores, gradie
 
 
 @njit
+def _add_groups(A, rows, groups, costs, start, stop, sums):
+    for position in range(len(rows)):
+        i, group = rows[position], groups[position]
+        for j in range(start, stop):
+            sums[group, j] += costs[i] * A[i, j]
+
+
+@njit
 def _pull(arrays, first, chosen, a, out):
     for position in range(len(chosen)):
         add(arrays, chosen[position] - first, a[position], out)
@@ -577,5 +624,5 @@ def _normal(arrays, first, chosen, weights, v, by_b, out):
     for i in chosen:
         step = weights[i] * (dot(arrays, i - first, v) + by_b)
         total += step
-        add(arrays, i - first, step, out)
+        add(arrays, i - first, out.dtype.type(step), out)
     return total

@@ -12,10 +12,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from kernlab.approximations import Nystrom
 from kernlab.features import Features
 from kernlab.solvers import solve_newton
 from kernlab.solvers.newton.core import best_step, intervals_for
-from kernlab.solvers.newton.features import ETA, ActiveGram, Problem, newton_direction
+from kernlab.solvers.newton.features import ETA, Problem, newton_direction
+from kernlab.solvers.newton.preconditioners import ActiveGram, GroupedGram, cheapest
 
 INTERCEPTS = ("free", "penalised", "none")
 INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -194,11 +196,17 @@ def test_the_forcing_terms_of_algorithm_1_bound_the_inner_residual(preconditione
     rows = np.column_stack([F, np.ones(len(y))])[point.active]
     V = np.diag(point.problem.ridge) + 2.0 * rows.T @ rows
     gram = ActiveGram(point.problem.rows, np.ones(len(y))) if preconditioned else None
+    length = np.linalg.norm
     if preconditioned:
         gram.update(point.active)
+        half = np.linalg.cholesky(V)
+
+        def length(left):
+            return np.linalg.norm(np.linalg.solve(half, left))
+
     for mu in (0.5, 0.1, 1e-9):
         d, products = newton_direction(point, gradient, 1.0, mu, gram)
-        assert np.linalg.norm(V @ d + gradient) <= mu * np.linalg.norm(gradient) * (1 + 1e-9)
+        assert length(V @ d + gradient) <= mu * length(gradient) * (1 + 1e-9)
         assert products == 1 if preconditioned else products <= 45
 
 
@@ -289,6 +297,76 @@ def test_a_gram_matrix_that_is_no_help_is_replaced(monkeypatch):
     assert disturbed
     assert found.objective == pytest.approx(exact.objective, rel=1e-5)
     assert found.trace_table()["products"].max() < 30
+
+
+def at_landmarks(n=3000, k=40, spread=0.3):
+    """Features at landmarks of rows in many small heaps, mapped and as a plain array."""
+    generator = np.random.default_rng(6)
+    X = generator.normal(size=(k, 5))[generator.integers(0, k, n)]
+    X = X + spread * generator.normal(size=X.shape)
+    y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * generator.normal(size=n) > 0, 1.0, -1.0)
+    nystrom = Nystrom(gamma=0.2, n_landmarks=k, random_state=0).fit(X)
+    return nystrom.features(X), nystrom.transform(X), y
+
+
+@INTERCEPT
+def test_means_of_groups_precondition_to_the_same_optimum(intercept):
+    rows, F, y = at_landmarks()
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    problem = {"C": [1.0, 100.0], "intercept": intercept, "sample_weight": weights, "gap_tol": 1e-8}
+    exact = solve_newton(F, y, method="direct", **problem)
+    found = solve_newton(rows, y, method="grouped", **problem)
+    plain = solve_newton(rows, y, method="cg", eta=(0.3, np.inf), **problem)
+    for ours, theirs, slow in zip(found, exact, plain, strict=True):
+        assert ours.converged
+        assert ours.objective == pytest.approx(theirs.objective, rel=1e-7)
+        assert "means of groups" in ours.message
+        products = [result.trace_table()["products"].sum() for result in (ours, slow)]
+        assert products[0] < 0.6 * products[1]
+
+
+def test_the_gram_matrix_of_means_is_that_of_the_active_rows_without_their_spread():
+    rows, F, _ = at_landmarks(n=500, k=10)
+    costs = np.random.default_rng(0).uniform(0.5, 2.0, 500)
+    gram, active = GroupedGram(rows, costs), np.arange(500) % 3 > 0
+    for chosen in (np.ones(500, bool), active):
+        gram.update(chosen)
+        wide, total = np.column_stack([F, np.ones(500)]), np.zeros((11, 11))
+        for group in range(10):
+            own = chosen & (rows.groups == group)
+            mean = np.average(wide[own], axis=0, weights=costs[own])
+            total += costs[own].sum() * np.outer(mean, mean)
+        np.testing.assert_allclose(gram.matrix, total, rtol=1e-3, atol=1e-3)
+    whole = (wide[active].T * costs[active]) @ wide[active]
+    assert np.linalg.eigvalsh(whole - total).min() > -1e-3 * np.trace(whole)
+
+
+def test_means_that_stand_badly_for_their_rows_give_way(monkeypatch):
+    rows, F, y = at_landmarks(spread=5.0)
+    monkeypatch.setattr(GroupedGram, "most_products", 3)
+    found = tight(rows, y, C=100.0, method="grouped", gap_tol=1e-8, tol=1e-6)
+    exact = tight(F, y, C=100.0)
+    assert found.objective == pytest.approx(exact.objective, rel=1e-7)
+    assert found.trace_table()["work"].max() > 1000  # rows of the Gram matrix itself
+
+
+def test_the_method_with_the_least_predicted_time_is_taken():
+    rows, F, y = at_landmarks()
+    assert "means" not in solve_newton(rows, y, C=1.0).message  # few features: G costs little
+    for k, n_active, expected in (
+        (100, 10**6, "direct"),
+        (3000, 10**5, "grouped"),
+        (3000, 10**4, "direct"),
+        (10_000, 10**4, "grouped"),
+        (20_000, 10**5, "cg"),
+    ):
+        rows.shape = (10**6, k)
+        assert cheapest(rows, n_active) == expected
+    plain = Features(F)
+    plain.shape = (10**6, 3000)
+    assert cheapest(plain, 10**5) == "direct"
+    with pytest.raises(ValueError, match="takes features at landmarks only"):
+        solve_newton(F, y, C=1.0, method="grouped")
 
 
 def test_single_precision_features_are_summed_in_double():

@@ -1,18 +1,14 @@
-"""Newton's method on features (LASN's Algorithm 1), each step with a factor of a matrix near V.
+"""Newton's method on features (LASN's Algorithm 1).
 
 With the algorithm's step numbers:
 
   2. stop when the gradient is small relative to the gradient at zero (and the duality gap bears
      it out: at large C a small gradient alone proves little);
   3. find d with |V d + gradient| <= mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient at
-     zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of a
-     matrix near V, so that a few products with V confirm d ("direct");
+     zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of V
+     itself ("direct") or of a matrix near it ("grouped"; see `preconditioners`). Lengths are then
+     those of the preconditioner's inner product;
   4. move by the unit step or the best (`core`).
-
-That matrix is I + 2 C G with G the Gram matrix of the active rows [F_i; 1]. From one step to the
-next few rows change, and G is changed by just those. It need not be exact, so where there is much
-to multiply G is taken in single precision, twice as fast: rounding shows as one or two products
-more, and where it costs many, G is taken again in double.
 
 Two starts save steps. Where there are many more rows than features, a random part of the rows is
 solved first. A large C is approached through smaller ones.
@@ -27,26 +23,24 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.features import Features, as_features
-from kernlab.runtime import blas_threads_for, on_single_blas_thread
+from kernlab.runtime import on_single_blas_thread
 from kernlab.solvers.certificates import INTERCEPTS, balanced
 from kernlab.solvers.losses import row_costs
 from kernlab.solvers.newton.core import Intervals, Iteration, at_once, intervals_for, together
+from kernlab.solvers.newton.preconditioners import PRECONDITIONERS, cheapest
 from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
-DIRECT_FEATURES = 6000  # above, factors of V cost more than conjugate gradients
-MOST_PRODUCTS = 30  # after which a factor is no help
+ETA_GROUPED = (0.3, np.inf)  # more steps of fewer products each
 SAMPLE_SHARE = 8  # rows per row of the sample that is solved first
 SAMPLE_STEPS = 15
 ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
 GROWTH = 10.0  # of C on the way to a large one
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
+BY_GROUPS = "conjugate gradients preconditioned by means of groups of rows"
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-MANY_VALUES = 2**21
-LARGEST = 1e30  # squared lengths of features that products in single precision can hold
 
 
 @on_single_blas_thread
@@ -61,7 +55,7 @@ def solve_newton(
     gap_tol=1e-4,
     max_iter=None,
     method="auto",
-    eta=ETA,
+    eta=None,
     epsilon=0.1,
     warm_up=True,
     sample_weight=None,
@@ -85,8 +79,9 @@ def solve_newton(
         Bound on the duality gap relative to the objective.
     max_iter : int, default 200
         Steps for one C.
-    method : "direct", "cg" or "auto".
-    eta : (eta_0, eta_1) of step 3.
+    method : "direct", "grouped" (for features at landmarks), "cg", or "auto", the quickest by
+        prediction; the result's message tells of "grouped".
+    eta : (eta_0, eta_1) of step 3; None for (0.1, 1), and for (0.3, inf) with "grouped".
     epsilon : of the loss of targets.
     warm_up : bool, default True
         Whether to begin on a random part of the rows.
@@ -112,8 +107,10 @@ def solve_newton(
     )
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
-    if method not in ("auto", "direct", "cg"):
-        raise ValueError(f"method={method!r} is not one of auto, direct, cg")
+    if method not in ("auto", *PRECONDITIONERS):
+        raise ValueError(f"method={method!r} is not one of auto, {', '.join(PRECONDITIONERS)}")
+    if method == "grouped" and not rows.can_be_grouped:
+        raise ValueError("method='grouped' takes features at landmarks only: take 'direct' or 'cg'")
     weights = row_costs(1.0, rows.shape[0], sample_weight)
     families = []
     for number, column in enumerate(call.columns):
@@ -176,10 +173,10 @@ class Problem:
         by_b = 0.0 if self.intercept == "none" else by_b
         return Point(self, x, scores, value, np.append(by_w, by_b))
 
-    def hessian_product(self, v, C, rows):
-        """V v, over the active rows named."""
+    def hessian_product(self, v, C, rows, dtype=np.float64):
+        """V v, over the active rows named, with sums in `dtype`."""
         costs = 2.0 * C * self.intervals.costs
-        by_w, by_b = self.rows.normal_product(v[:-1], v[-1], costs, rows)
+        by_w, by_b = self.rows.normal_product(v[:-1], v[-1], costs, rows, dtype)
         return self.ridge * v + np.append(by_w, 0.0 if self.intercept == "none" else by_b)
 
     def part(self, chosen):
@@ -223,7 +220,8 @@ class Point:
         live = np.flatnonzero(a)
         some, costs = a[live], intervals.costs[live]
         linear = np.where(some > 0, intervals.low[live], intervals.high[live]) @ some
-        pulled = self.problem.rows.rdot(some, live)
+        # Without a balance to keep, sum_i a_i x_i is what the gradient is made of.
+        pulled = -C * self.slope[:-1] if intercept != "free" else self.problem.rows.rdot(some, live)
         quadratic = float(pulled @ pulled) + (some.sum() ** 2 if intercept == "penalised" else 0.0)
         return a, float(linear - 0.5 * quadratic - 0.25 * np.sum(some * some / costs) / C)
 
@@ -236,10 +234,7 @@ class _FeatureIteration(Iteration):
     def __init__(self, problem, method, eta, number=0, callback=None):
         super().__init__(problem.intervals, number, callback)
         rows, costs = problem.rows, problem.intervals.costs
-        self.problem, self.method, self.eta = problem, method, eta
-        if method == "auto":
-            method = "direct" if rows.shape[1] <= DIRECT_FEATURES else "cg"
-        self.gram = ActiveGram(rows, costs) if method == "direct" else None
+        self.problem, self.method, self.eta, self.preconditioner = problem, method, eta, None
         self.origin = self.point = problem.at(np.zeros(rows.shape[1] + 1))
         if not (np.isfinite(self.origin.value) and np.all(np.isfinite(self.origin.slope))):
             raise ValueError("the features hold values that are not finite")
@@ -258,7 +253,8 @@ class _FeatureIteration(Iteration):
         part.steps_left = SAMPLE_STEPS
         together([part.iterate(C, *LOOSE)])
         steps = SAMPLE_STEPS - part.steps_left
-        self.notes = [*part.notes, f"began with {steps} steps on {len(chosen):,} rows"]
+        self.notes += [note for note in part.notes if note not in self.notes]
+        self.notes.append(f"began with {steps} steps on {len(chosen):,} rows")
         self.point = self.problem.at(part.point.x)
 
     def in_double(self):
@@ -266,7 +262,8 @@ class _FeatureIteration(Iteration):
         problem = replace(self.problem, rows=self.problem.rows.in_double)
         other = _FeatureIteration(problem, self.method, self.eta, self.number, self.callback)
         other.point, other.solved_for = problem.at(self.point.x), self.solved_for
-        other.gram = self.gram  # rows of another precision hardly change it
+        # Rows of another precision hardly change what preconditions.
+        other.method, other.preconditioner = self.method, self.preconditioner
         other.notes = [*self.notes, "went on in double precision"]
         return other
 
@@ -310,20 +307,36 @@ class _FeatureIteration(Iteration):
 
     is_proven = at_once(_gap_is_below)
 
+    def _choose(self):
+        """The method, and what preconditions."""
+        rows, costs = self.problem.rows, self.intervals.costs
+        if self.method == "auto":
+            self.method = cheapest(rows, np.count_nonzero(self.point.active))
+        kind = PRECONDITIONERS[self.method]
+        self.preconditioner = kind and kind(rows, costs)
+        if self.method == "grouped" and BY_GROUPS not in self.notes:
+            self.notes.append(BY_GROUPS)
+
     @at_once
     def direction(self, C, residual):
-        """Step 3; another Gram matrix where rounding has made this one no help."""
-        mu, gradient, changed = min(self.eta[0], self.eta[1] * residual), self.point.gradient(C), 0
+        """Step 3; another preconditioner where this one is no help."""
+        if self.method == "auto" or (self.preconditioner is None and self.method != "cg"):
+            self._choose()
+        eta_0, eta_1 = self.eta or (ETA_GROUPED if self.method == "grouped" else ETA)
+        mu, gradient, work = min(eta_0, eta_1 * residual), self.point.gradient(C), 0
         while True:
-            changed += 0 if self.gram is None else self.gram.update(self.point.active)
-            finer = None if self.gram is None else self.gram.finer()
+            near = self.preconditioner
+            work += 0 if near is None else near.update(self.point.active)
+            finer = None if near is None else near.finer()
             try:
-                direction, products = newton_direction(self.point, gradient, C, mu, self.gram)
-                if finer is None or products < MOST_PRODUCTS:
-                    return direction, {"work": changed, "products": products}
+                direction, products = newton_direction(self.point, gradient, C, mu, near)
+                if near is not None:
+                    near.products = products
+                if finer is None or products < near.most_products:
+                    return direction, {"work": work, "products": products}
             except la.LinAlgError:  # rounding has cost it its definiteness
                 pass
-            self.gram = finer
+            self.preconditioner = finer
 
     @at_once
     def moved(self, direction, step):
@@ -343,80 +356,31 @@ class _FeatureIteration(Iteration):
         return self._gap_is_below(C, gap_tol)
 
 
-def newton_direction(point, gradient, C, mu, gram=None):
+def newton_direction(point, gradient, C, mu, preconditioner=None):
     """d with |V d + gradient| <= mu |gradient|, by conjugate gradients; and the products it took.
 
-    They are preconditioned with the factor of `gram` (`ActiveGram`); None goes without.
+    Lengths are those of the preconditioner's inner product; None goes without.
     """
-    precondition = np.copy if gram is None else gram.solver(point.problem, C)
+    solve, most, dtype = np.copy, 10 * len(gradient), np.float64
+    if preconditioner is not None:
+        solve, most = preconditioner.solver(point.problem, C), preconditioner.most_products
+        dtype = preconditioner.precision_of_products
     left, chosen = -gradient, np.flatnonzero(point.active)
-    towards = precondition(left)
-    d, goal = np.zeros_like(gradient), mu * float(la.norm(gradient))
-    decrease, products = float(left @ towards), 0
-    most = 10 * len(d) if gram is None else MOST_PRODUCTS
-    while products < most and decrease > 0.0:
-        image = point.problem.hessian_product(towards, C, chosen)
+    towards = solve(left)
+    d, products = np.zeros_like(gradient), 0
+    squared = first = float(left @ towards)
+    while products < most and squared > 0.0:
+        image = point.problem.hessian_product(towards, C, chosen, dtype)
         products += 1
         curvature = float(towards @ image)
         if curvature <= 0.0:
             break
-        length = decrease / curvature
+        length = squared / curvature
         d += length * towards
         left -= length * image
-        if float(la.norm(left)) <= goal:
+        steepest = solve(left)
+        squared, before = float(left @ steepest), squared
+        if squared <= mu * mu * first:
             break
-        steepest = precondition(left)
-        decrease, before = float(left @ steepest), decrease
-        towards = steepest + (decrease / before) * towards
+        towards = steepest + (squared / before) * towards
     return d, products
-
-
-class ActiveGram:
-    """G, the sum of c_i [F_i; 1] [F_i; 1]^T over the active rows."""
-
-    def __init__(self, rows, costs, dtype=None):
-        self.rows, self.costs = rows, costs
-        self.active = np.zeros(rows.shape[0], dtype=bool)
-        self.matrix = np.zeros((rows.shape[1] + 1, rows.shape[1] + 1))
-        much = rows.precision == SINGLE or rows.shape[0] * rows.shape[1] >= MANY_VALUES
-        fits = rows.squared_norms.max(initial=0.0) < LARGEST
-        self.dtype = dtype or (SINGLE if much and fits else DOUBLE)
-
-    def update(self, active):
-        """Make G that of the rows `active`; returns the number of rows it took."""
-        came, went = np.flatnonzero(active & ~self.active), np.flatnonzero(self.active & ~active)
-        if len(came) + len(went) > np.count_nonzero(active):
-            came, went = np.flatnonzero(active), np.empty(0, dtype=int)
-            self.matrix[...] = 0.0
-        for rows, sign in ((came, 1.0), (went, -1.0)):
-            if len(rows):
-                self.rows.add_gram(self.matrix, rows, self.costs, self.dtype, sign)
-        self.active = active
-        return len(came) + len(went)
-
-    def finer(self):
-        """What to take instead where this is no help; None if there is nothing better."""
-        return ActiveGram(self.rows, self.costs, DOUBLE) if self.dtype == SINGLE else None
-
-    def solver(self, problem, C):
-        """Solves with I + 2 C G; an intercept that is left out of V stays where it is."""
-        size = len(problem.ridge) - (problem.intercept == "none")
-        hessian = 2.0 * C * self.matrix[:size, :size]
-        hessian[np.diag_indices(size)] += problem.ridge[:size]
-        if hessian[-1, -1] == 0.0:  # a free intercept that no row pulls at
-            hessian[-1, -1] = 1.0
-        with blas_threads_for(size):
-            try:
-                factor = la.cho_factor(hessian, lower=True, check_finite=False)
-            except la.LinAlgError:
-                if self.dtype == SINGLE:
-                    raise
-                hessian[np.diag_indices(size)] += np.finfo(float).eps * np.trace(hessian)
-                factor = la.cho_factor(hessian, lower=True, check_finite=False)
-
-        def solve(right):
-            solution = np.zeros_like(right)
-            solution[:size] = la.cho_solve(factor, right[:size], check_finite=False)
-            return solution
-
-        return solve

@@ -1,0 +1,173 @@
+"""Matrices near V whose factors precondition conjugate gradients with V = I + 2 C G.
+
+G is the Gram matrix of the active rows [F_i; 1], with their costs. Either way it need not be exact,
+for the products are with V itself.
+
+`ActiveGram` is G, changed from one Newton step to the next by the few rows that come and go. Its
+factor gives the step, which one product confirms. Where there is much to multiply it is taken in
+single precision, twice as fast: rounding shows as one or two products more, and where it costs
+many, G is taken again in double. G costs n k^2 operations for n rows and k features.
+
+`GroupedGram` is what G were if all active rows of a group stood at their mean: k groups, those rows
+whose largest kernel value is at the same landmark, cost a pass over the rows and k^3 operations.
+What it leaves out, the spread within groups, is positive semidefinite: no eigenvalue of V relative
+to it is below 1, few are large, and conjugate gradients take five to ten products.
+"""
+
+import numpy as np
+import scipy.linalg as la
+
+from kernlab.runtime import blas_threads_for
+
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+MANY_VALUES = 2**21
+LARGEST = 1e30  # squared lengths of features that products in single precision can hold
+REFRESHED_AT = 0.01  # the share of the active rows that come and go before means are taken again,
+MANY_PRODUCTS = 8  # or fewer, where the last means took so many products
+
+# A pass over a value, with sums in double or in single precision, takes as long as so many
+# operations of matrix products; and this is what the methods took on covtype, a9a, w8a and ijcnn1.
+VALUE, SINGLE_VALUE = 66, 35
+DIRECT = {"rows": 1.25, "factors": 12 * 2 / 3, "products": 17}
+GROUPED = {"factors": 8 * (2 + 2 / 3), "products": 60}
+MOST_FEATURES = {"direct": 6000, "grouped": 16_000}  # whose factors are worth their time
+
+
+def cheapest(rows, n_active):
+    """The method likely to take the least time, where so many of the rows are active: "direct",
+    "grouped" or, for features of which both need too large factors, "cg"."""
+    k = rows.shape[1]
+    costs = {
+        "direct": 2 * DIRECT["rows"] * n_active * k**2
+        + DIRECT["factors"] * k**3
+        + DIRECT["products"] * VALUE * n_active * k
+    }
+    if rows.can_be_grouped:
+        costs["grouped"] = (
+            GROUPED["factors"] * k**3 + GROUPED["products"] * SINGLE_VALUE * n_active * k
+        )
+    possible = [name for name in costs if k <= MOST_FEATURES[name]]
+    return min(possible, key=costs.get, default="cg")
+
+
+class _Preconditioner:
+    """A matrix for G, in double precision, and solves with I + 2 C G."""
+
+    most_products = 30  # after which a factor is no help
+    precision_of_products = dtype = DOUBLE
+    products = 0  # that it took last
+
+    def __init__(self, rows, costs):
+        self.rows, self.costs = rows, costs
+        self.active = np.zeros(rows.shape[0], dtype=bool)
+        self.matrix = np.zeros((rows.shape[1] + 1, rows.shape[1] + 1))
+        self._factor = None  # the last C, and the factor of I + 2 C G
+
+    def _moves(self, active):
+        came, went = np.flatnonzero(active & ~self.active), np.flatnonzero(self.active & ~active)
+        self.active = active
+        return came, went
+
+    def finer(self):
+        """What to take instead where this is no help; None if there is nothing better."""
+
+    def solver(self, problem, C):
+        """Solves with I + 2 C G; an intercept that is left out of V stays where it is."""
+        size = len(problem.ridge) - (problem.intercept == "none")
+        if self._factor is None or self._factor[0] != C:
+            hessian = 2.0 * C * self.matrix[:size, :size]
+            hessian[np.diag_indices(size)] += problem.ridge[:size]
+            if hessian[-1, -1] == 0.0:  # a free intercept that no row pulls at
+                hessian[-1, -1] = 1.0
+            with blas_threads_for(size):
+                self._factor = C, self._factored(hessian)
+        factor = self._factor[1]
+
+        def solve(right):
+            solution = np.zeros_like(right)
+            some = right[:size].astype(factor[0].dtype, copy=False)
+            solution[:size] = la.cho_solve(factor, some, check_finite=False)
+            return solution
+
+        return solve
+
+    def _factored(self, hessian):
+        try:
+            return la.cho_factor(hessian, lower=True, check_finite=False)
+        except la.LinAlgError:
+            if self.dtype == SINGLE:
+                raise
+        hessian[np.diag_indices(len(hessian))] += np.finfo(float).eps * np.trace(hessian)
+        return la.cho_factor(hessian, lower=True, check_finite=False)
+
+
+class ActiveGram(_Preconditioner):
+    """G itself."""
+
+    def __init__(self, rows, costs, dtype=None):
+        super().__init__(rows, costs)
+        much = rows.precision == SINGLE or rows.shape[0] * rows.shape[1] >= MANY_VALUES
+        fits = rows.squared_norms.max(initial=0.0) < LARGEST
+        self.dtype = dtype or (SINGLE if much and fits else DOUBLE)
+
+    def update(self, active):
+        """Make G that of the rows `active`; returns the number of rows that were multiplied."""
+        came, went = self._moves(active)
+        if len(came) + len(went) > np.count_nonzero(active):
+            came, went = np.flatnonzero(active), np.empty(0, dtype=int)
+            self.matrix[...] = 0.0
+        for rows, sign in ((came, 1.0), (went, -1.0)):
+            if len(rows):
+                self.rows.add_gram(self.matrix, rows, self.costs, self.dtype, sign)
+                self._factor = None
+        return len(came) + len(went)
+
+    def finer(self):
+        return ActiveGram(self.rows, self.costs, DOUBLE) if self.dtype == SINGLE else None
+
+
+class GroupedGram(_Preconditioner):
+    """The Gram matrix of the means of groups of active rows, each with the costs of its rows."""
+
+    most_products = 40
+    precision_of_products = SINGLE
+
+    def _factored(self, hessian):
+        try:
+            return la.cho_factor(hessian.astype(SINGLE), lower=True, check_finite=False)
+        except la.LinAlgError:
+            return super()._factored(hessian)
+
+    def __init__(self, rows, costs):
+        super().__init__(rows, costs)
+        n_groups, n_values = rows.map_.n_landmarks, rows.A.shape[1]
+        self.sums, self.totals = np.zeros((n_groups, n_values), SINGLE), np.zeros(n_groups)
+        self.moved = np.inf
+
+    def finer(self):
+        """G itself, where the means of groups stand badly for their rows."""
+        is_possible = self.rows.shape[1] <= MOST_FEATURES["direct"]
+        return ActiveGram(self.rows, self.costs) if is_possible else None
+
+    def update(self, active):
+        """Bring the sums of all groups up to date, and G where it matters; returns the number of
+        means that were multiplied."""
+        came, went = self._moves(active)
+        for rows, sign in ((came, 1.0), (went, -1.0)):
+            self.rows.add_group_sums(self.sums, self.totals, rows, sign * self.costs)
+        self.moved += len(came) + len(went)
+        helps = self.moved == 0 or self.products < MANY_PRODUCTS
+        if helps and self.moved <= REFRESHED_AT * np.count_nonzero(active):
+            return 0
+        self.moved, self._factor = 0, None
+        live = self.totals > 1e-9 * self.totals.max(initial=0.0)
+        roots = np.sqrt(self.totals[live])
+        means = self.rows.map_.apply(self.sums[live] / roots[:, None].astype(SINGLE))
+        k = self.rows.shape[1]
+        self.matrix[:k, :k] = means.T @ means
+        self.matrix[k, :k] = self.matrix[:k, k] = means.T @ roots.astype(SINGLE)
+        self.matrix[k, k] = self.totals[live].sum()
+        return len(roots)
+
+
+PRECONDITIONERS = {"direct": ActiveGram, "grouped": GroupedGram, "cg": None}
