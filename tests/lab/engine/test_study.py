@@ -1,5 +1,7 @@
 """Studies with parameters: what they may be, what they change, and on a file of one's own."""
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +23,7 @@ from kernlab.lab.engine import (
     ParameterError,
     Point,
     Study,
+    StudyError,
     Tolerance,
     UnknownStudy,
     catalogued,
@@ -247,3 +250,34 @@ def test_names_are_known_once_and_the_nearest_is_suggested():
         collect([lasn, lasn])
     with pytest.raises(ValueError, match="lower-case words"):
         Study("Tiny study")
+
+
+def another(kind, default):
+    """A value that a parameter may have and does not have by default."""
+    for value in (7, 0.125, 17, "two-moons", "magic", *kind.words, not default):
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            if kind(value) != default:
+                return kind(value)
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize("id", FUNCTIONS)
+def test_every_parameter_reaches_the_points(id):
+    """With data sets that are named: some parameters are each listed set's own otherwise."""
+    choices = FUNCTIONS[id].choices(id)
+    named = {"datasets": ["magic"]} if "datasets" in choices else {}
+
+    def points(**given):
+        made = study(id, **{**named, **given})
+        return [made.grid(profile) for profile in ("quick", "standard")], made.measure, made.seed
+
+    try:
+        plain = points()
+    except StudyError:  # a study that its paper's sets alone make sense for says so
+        named = {}
+        plain = points()
+    else:
+        assert not named or {"magic"} <= {point.dataset for point in plain[0][0]}
+    for name, (kind, default) in choices.items():
+        if name not in named:
+            assert points(**{name: another(kind, default)}) != plain, name

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kernlab.approximations.compact import distances_from, entry_bytes, sample_rows
 from kernlab.datasets import load_dataset, protocol_rows
-from kernlab.lab.engine import Study, catalogued, product
+from kernlab.lab.engine import ParameterError, Study, catalogued, product
 from kernlab.lab.published import published
 
 SCALINGS = ("none", "unit", "symmetric", "standard")
@@ -30,6 +30,9 @@ def printed_settings():
 @catalogued("sparse-scaling", "The scaling that gives the printed sparsity")
 def scalings(datasets=None, seed=0):
     """How were the features scaled, and what does the scaling do to the sparsity?"""
+    if other := set(datasets or ()) - printed_settings().keys():
+        known = ", ".join(printed_settings())
+        raise ParameterError(f"The thesis prints no sparsity of {', '.join(other)}, but of {known}")
 
     def grid(profile):
         return [
