@@ -150,7 +150,7 @@ class FPC(Classifier):
     >>> from kernlab import FPC
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(500, noise=0.2, random_state=0)
-    >>> machine = FPC(degree=5).fit(X, y)
+    >>> machine = FPC(degree=5, basis="chebyshev").fit(X, y)
     >>> machine.n_centres_, machine.score(X, y) > 0.95
     (21, True)
     """

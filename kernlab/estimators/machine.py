@@ -219,8 +219,6 @@ class Pair:
         )
         if self.class_weight is not None:
             weights *= compute_sample_weight(self.class_weight, labels)
-        if not weights.any():
-            raise ValueError("all sample weights are zero: nothing is left to learn from")
         return weights
 
     # ------------------------------------------------------------------------- new points
