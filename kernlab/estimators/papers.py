@@ -288,7 +288,8 @@ class LLSVM(Classifier):
     dtype : {"float64", "float32"}, default None
         Of the features; None for that of X.
     runs : int, default None
-        Over the data; None for as many as `tol` takes, 1 is the paper's.
+        Over the data; None for as many as `tol` takes; 1 is the paper's, which warns where it
+        leaves a gap above a tenth of the objective.
     block_rows : int, default None
         None for the paper's 20,000, or, without `runs`, all at once where their features fit.
     drop : float, default 0.75

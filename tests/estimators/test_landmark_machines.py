@@ -155,6 +155,14 @@ def test_a_solution_that_falls_short_says_so():
         assert not LASN(50, max_iter=1, random_state=0).fit(X, Y).result_.converged
     with pytest.warns(ConvergenceWarning, match="stopped after"):
         LLSVM(60, C=1e4, max_iter=1, block_rows=50, random_state=0).fit(X, Y)
+    with pytest.warns(
+        ConvergenceWarning, match=r"above the tolerance 1.*runs=None goes on to 0.001"
+    ):
+        assert LLSVM(60, C=100.0, runs=1, random_state=0).fit(X, Y).result_.relative_gap > 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LLSVM(60, C=100.0, random_state=0).fit(X, Y).result_.relative_gap <= 1e-3
+        LLSVM(60, C=0.1, runs=1, random_state=0).fit(X, Y)
 
 
 # ------------------------------------------------------------------------------ regression
