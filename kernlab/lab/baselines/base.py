@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -277,13 +277,20 @@ class DegreeTwo(TransformerMixin, BaseEstimator):
         return F
 
 
-def filled():
-    """A transformer that fills sparse rows in, for models that take no others."""
-    return FunctionTransformer(_fill, accept_sparse=True)
+class Filled(TransformerMixin, BaseEstimator):
+    """Fills sparse rows in, for models that take no others."""
 
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
 
-def _fill(X):
-    return X.toarray() if sp.issparse(X) else X
+    def transform(self, X):
+        return X.toarray() if sp.issparse(X) else X
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def stored_bytes(array):
