@@ -297,11 +297,14 @@ class Features:
         """sum_i a_i F_i in double precision, over the ascending rows named (None: all), for one
         column of coefficients or several."""
         a = np.asarray(a, dtype=np.float64)
-        if a.ndim == 2:
-            return np.stack([self.rdot(column, rows) for column in a.T], axis=1)
         if rows is None:
-            rows = np.flatnonzero(a)
+            rows = np.flatnonzero(a) if a.ndim == 1 else np.arange(len(a))
             a = a[rows]
+        if a.ndim == 2:
+            total = np.zeros((self._width, a.shape[1]))
+            for part in row_blocks(len(rows), self._block_rows()):
+                total += self._kept(rows[part]).T @ a[part]
+            return self._unfold(total)
 
         def part(arrays, first, chosen):
             out = np.zeros(self._width)

@@ -97,12 +97,12 @@ def each_problem(start_from=None):
     return decorate
 
 
-def check_limits(tol, max_iter):
+def check_limits(tol, max_iter, names=("tol", "max_iter")):
     """Refuse a tolerance that is none, and a number of steps that is none; give both."""
     if not (isinstance(tol, Real) and tol >= 0.0):
-        raise ValueError(f"tol must be a number that is not negative, not {tol!r}")
+        raise ValueError(f"{names[0]} must be a number that is not negative, not {tol!r}")
     if not (isinstance(max_iter, Integral) and max_iter >= 1):
-        raise ValueError(f"max_iter must be a whole number of at least 1, not {max_iter!r}")
+        raise ValueError(f"{names[1]} must be a whole number of at least 1, not {max_iter!r}")
     return tol, max_iter
 
 

@@ -472,6 +472,7 @@ def test_too_few_steps_say_how_far_they_came():
     ("changes", "message"),
     [
         ({"method": "lu"}, "method="),
+        ({"gap_tol": np.nan}, "gap_tol must be a number that is not negative"),
         ({"start": (np.zeros(3), 0.0)}, "start must be"),
         ({"loss": "squared_epsilon_insensitive", "epsilon": -1.0}, "epsilon"),
         ({"loss": "squared_epsilon_insensitive", "y": np.full(200, np.inf)}, "not finite"),

@@ -105,6 +105,7 @@ def solve_newton(
     tol, max_iter = check_limits(
         1e-6 if tol is None else tol, 200 if max_iter is None else max_iter
     )
+    check_limits(gap_tol, 1, names=("gap_tol", ""))
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
     if method not in ("auto", *PRECONDITIONERS):

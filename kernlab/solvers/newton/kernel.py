@@ -93,6 +93,7 @@ def solve_newton_cg(
     tol, max_iter = check_limits(
         1e-5 if tol is None else tol, 100 if max_iter is None else max_iter
     )
+    check_limits(tol, max_products, names=("tol", "max_products"))
     weights = row_costs(1.0, operator.shape[0], sample_weight)
     iterations = []
     for number, column in enumerate(call.columns):
