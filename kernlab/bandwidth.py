@@ -13,7 +13,7 @@ from sklearn.utils.extmath import row_norms
 from kernlab.parameters import positive, width
 from kernlab.runtime import row_blocks
 
-ROWS_PER_BLOCK = 4096
+BLOCK_VALUES = 2**20
 GAMMA_RULES = ("scale", "variance", "median", "auto")
 
 
@@ -63,7 +63,7 @@ def total_variance(X, sample_weight=None):
         return max(0.0, float(weights @ row_norms(X, squared=True) / total - mean @ mean))
     # Rows less the first, then less the mean: far from the origin little else would be left than
     # rounding, and of equal rows nothing may be.
-    blocks, first = row_blocks(n, ROWS_PER_BLOCK), X[0].astype(np.float64)
+    blocks, first = row_blocks(n, BLOCK_VALUES // X.shape[1]), X[0].astype(np.float64)
     mean = sum(weights[rows] @ (X[rows] - first) for rows in blocks) / total
     squares = (weights[rows] @ np.square(X[rows] - first - mean) for rows in blocks)
     return sum(float(part.sum()) for part in squares) / total
@@ -80,7 +80,7 @@ def _variance_of_entries(X, sample_weight):
         )
         mean = weights @ values / total
         return max(0.0, float(weights @ np.square(values) / total - mean**2))
-    blocks = row_blocks(n, ROWS_PER_BLOCK)
+    blocks = row_blocks(n, BLOCK_VALUES // p)
     mean = sum((weights[rows] @ X[rows].astype(np.float64)).sum() for rows in blocks) / total
     squares = (weights[rows] @ np.square(X[rows] - mean) for rows in blocks)
     return sum(float(part.sum()) for part in squares) / total

@@ -187,7 +187,7 @@ class PolynomialMap(FeatureMap):
             raise ValueError(
                 f"degree={self.degree} makes features of up to {largest:.3g}^{self.degree}, whose "
                 "squares are beyond double precision: take a degree of at most "
-                f"{int(DIGITS / math.log10(largest))}, or basis='chebyshev'"
+                f"{int(DIGITS / math.log10(largest))}"
             )
 
     def _require_memory(self, n):
