@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_scalar
 from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features
-from kernlab.runtime import bar_options, prefetched, row_blocks
+from kernlab.runtime import bar_options, memory_limit, prefetched, row_blocks
 from kernlab.solvers.certificates import dual_objective, kkt_residual, primal_objective
 from kernlab.solvers.linear.dcd import Descent, solve_dcd
 from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
@@ -36,6 +36,7 @@ from kernlab.solvers.result import SolverResult, warn_unless_converged
 
 BLOCK_ROWS, PLAIN_PASSES = 20_000, 10  # the paper's
 LARGE_GAP = 0.1  # that prescribed runs may leave without a word
+SMALLEST_BLOCK = 100
 PASSES = 50  # of a block, where runs end with the gap: more of them save runs
 IN_ONE_BLOCK = "the features are in memory, one block: improved by dcd until its gap is closed"
 
@@ -77,7 +78,8 @@ def solve_sbm(
     runs : exactly so many (1 is the paper's), with a warning where they leave a gap above a tenth
         of the objective; None to go on to `tol`.
     block_rows : rows of a block; None for the paper's 20,000, or, without `runs`, for one block of
-        all rows where their features are in memory, or take at most a quarter of it.
+        all rows where their features are in memory, or take at most a quarter of it. Fewer where
+        max_memory does not hold six such blocks.
     drop : the share of rows dropped after each block.
     passes_per_block : of coordinate descent; None for 10 plain ones with `runs`, and 50 without.
     sample_weight : of each row, multiplies C.
@@ -113,7 +115,10 @@ def solve_sbm(
         )  # fmt: skip
         return replace(result, message=IN_ONE_BLOCK)
     passes = passes_per_block or (PASSES if runs is None else PLAIN_PASSES)
-    limits = block_rows or BLOCK_ROWS, passes, runs is not None
+    # A block, the next one, the rows kept and all of them joined: six blocks at the worst moment.
+    fitting = memory_limit(max_memory) // (6 * max(1, F.nbytes // F.shape[0]))
+    block_rows = min(block_rows or BLOCK_ROWS, max(fitting, SMALLEST_BLOCK))
+    limits = block_rows, passes, runs is not None
     problem = _Problem.of(F, y, C, sample_weight, loss, intercept, *limits)
     generator = np.random.default_rng(random_state)
     state, memory = problem.state_of(start), _Memory(drop)
