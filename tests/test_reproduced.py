@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kernlab.lab.catalogue import FIGURES, STUDIES
-from kernlab.lab.report.notebook_files import notebook_paths
+from kernlab.lab.report.notebooks.files import notebook_paths
 from kernlab.paths import output_dir
 
 PROFILE = "quick"

@@ -9,8 +9,8 @@ import warnings
 from kernlab.lab.bench import fpc as bench_fpc
 from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
-from kernlab.lab.bench import nystrom as bench_nystrom
 from kernlab.lab.bench import sparse as bench_sparse
+from kernlab.lab.bench.nystrom import studies as bench_nystrom
 from kernlab.lab.engine import record, run
 from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy, unknown
 from kernlab.lab.engine.rows import NoResults, tables_dir

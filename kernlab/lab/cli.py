@@ -232,7 +232,7 @@ def lab(options):
     The copy lies in figures/lab: what is changed there stays there, and git sees none of it.
     OPTIONS go to JupyterLab.
     """
-    from kernlab.lab.report.notebook_files import working_copy
+    from kernlab.lab.report.notebooks.files import working_copy
 
     folder, kept = working_copy()
     for name in kept:
@@ -310,7 +310,7 @@ def notebooks():
 @click.argument("ids", nargs=-1, required=True)
 def new(name, ids):
     """Write a notebook NAME that runs some studies: a beginning that keeps the rules."""
-    from kernlab.lab.report.skeleton import write_skeleton
+    from kernlab.lab.report.notebooks.skeleton import write_skeleton
 
     click.echo(write_skeleton(name, ids))
 
@@ -319,7 +319,7 @@ def new(name, ids):
 @click.argument("names", nargs=-1)
 def refresh(names):
     """Execute notebooks (all by default) with the quick profile and write them back, normalised."""
-    from kernlab.lab.report.refresh_notebooks import refresh_notebooks
+    from kernlab.lab.report.notebooks.refresh import refresh_notebooks
 
     for file, changed in refresh_notebooks(names).items():
         click.echo(f"{file.stem}: {'renewed' if changed else 'as it was'}")
@@ -329,7 +329,7 @@ def refresh(names):
 @click.argument("files", nargs=-1)
 def check(files):
     """Hold notebooks (all by default) to the rules: one line for each breach."""
-    from kernlab.lab.report.notebook_rules import check_notebooks
+    from kernlab.lab.report.notebooks.rules import check_notebooks
 
     violations = check_notebooks(files)
     click.echo("\n".join(map(str, violations)) or "The notebooks keep the rules.")

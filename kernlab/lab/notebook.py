@@ -37,7 +37,7 @@ from kernlab.lab.catalogue import (
 from kernlab.lab.engine.errors import unknown
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report import comparison
-from kernlab.lab.report.notebook_files import (
+from kernlab.lab.report.notebooks.files import (
     FIGURE_KEY,
     NOTEBOOK_VARIABLE,
     NotebookError,

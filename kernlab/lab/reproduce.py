@@ -11,10 +11,10 @@ from kernlab.lab.engine.record import recorded, results
 from kernlab.lab.engine.rows import OK
 from kernlab.lab.engine.run import Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished
-from kernlab.lab.report.notebook_files import declared_studies, notebook_paths, read_notebook
+from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
+from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks
 from kernlab.lab.report.numbers import as_duration
 from kernlab.lab.report.page import build_report
-from kernlab.lab.report.run_notebooks import NotebookOutcome, run_notebooks
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from kernlab.lab.explorers.base import Explorer
 from kernlab.lab.explorers.compactshape import compact_shape
-from kernlab.lab.explorers.fpc_degrees import fpc_degrees
-from kernlab.lab.explorers.fpc_noise import fpc_noise
-from kernlab.lab.explorers.fpc_stopping import fpc_stopping
+from kernlab.lab.explorers.fpc.degrees import fpc_degrees
+from kernlab.lab.explorers.fpc.noise import fpc_noise
+from kernlab.lab.explorers.fpc.stopping import fpc_stopping
 from kernlab.lab.explorers.hss_admm import hss_admm
 from kernlab.lab.explorers.hss_matrix import hss_matrix
 from kernlab.lab.explorers.landmarkpath import landmark_path

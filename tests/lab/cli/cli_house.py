@@ -9,7 +9,7 @@ from kernlab.lab.catalogue import FIGURES, STUDIES, Point, Study
 from kernlab.lab.cli import main
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import new_figure
-from kernlab.lab.report import notebook_files
+from kernlab.lab.report.notebooks import files as notebook_files
 
 N_SLOW = 20
 

@@ -12,7 +12,7 @@ from kernlab.lab import cli, reproduce
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine import run
 from kernlab.lab.engine.measuring import measure_point
-from kernlab.lab.report import notebook_files
+from kernlab.lab.report.notebooks import files as notebook_files
 
 
 @pytest.fixture

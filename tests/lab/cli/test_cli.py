@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from kernlab.lab import cli
 from kernlab.lab.engine import record
-from kernlab.lab.report import notebook_files, skeleton
+from kernlab.lab.report.notebooks import files as notebook_files
+from kernlab.lab.report.notebooks import skeleton
 from kernlab.runtime import MemoryLimitError
 
 

@@ -5,13 +5,13 @@ import pytest
 
 from kernlab import FPC
 from kernlab.lab.explorers import fpc_degrees, fpc_noise, fpc_stopping
-from kernlab.lab.explorers.fpc_degrees import DEGREES, all_degrees
-from kernlab.lab.explorers.fpc_degrees import describe as describe_degree
-from kernlab.lab.explorers.fpc_noise import MACHINES, fit_noise
-from kernlab.lab.explorers.fpc_noise import describe as describe_noise
-from kernlab.lab.explorers.fpc_plane import AXIS, POINTS
-from kernlab.lab.explorers.fpc_stopping import MOST_STEPS, stopping_course
-from kernlab.lab.explorers.fpc_stopping import describe as describe_stop
+from kernlab.lab.explorers.fpc.degrees import DEGREES, all_degrees
+from kernlab.lab.explorers.fpc.degrees import describe as describe_degree
+from kernlab.lab.explorers.fpc.noise import MACHINES, fit_noise
+from kernlab.lab.explorers.fpc.noise import describe as describe_noise
+from kernlab.lab.explorers.fpc.plane import AXIS, POINTS
+from kernlab.lab.explorers.fpc.stopping import MOST_STEPS, stopping_course
+from kernlab.lab.explorers.fpc.stopping import describe as describe_stop
 from kernlab.lab.papers.fpc.toy import toy
 
 

@@ -11,7 +11,7 @@ from tiny_notebooks import make_notebook
 from kernlab.lab import notebook
 from kernlab.lab.catalogue import STUDIES, StudyError, UnknownStudy
 from kernlab.lab.report import comparison
-from kernlab.lab.report.notebook_files import FIGURE_KEY, NotebookError
+from kernlab.lab.report.notebooks.files import FIGURE_KEY, NotebookError
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from tiny_notebooks import BODY, PARAMETERS, make_notebook
 
-from kernlab.lab.report import notebook_rules, traces
-from kernlab.lab.report.notebook_files import FIGURE_KEY, WIDGET_VIEW
-from kernlab.lab.report.notebook_rules import check_notebook, check_notebooks
+from kernlab.lab.report import traces
+from kernlab.lab.report.notebooks import rules as notebook_rules
+from kernlab.lab.report.notebooks.files import FIGURE_KEY, WIDGET_VIEW
+from kernlab.lab.report.notebooks.rules import check_notebook, check_notebooks
 
 pytestmark = pytest.mark.usefixtures("tiny_house")
 

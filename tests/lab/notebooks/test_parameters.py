@@ -10,7 +10,7 @@ import pytest
 from papermill.exceptions import PapermillExecutionError
 from sklearn.datasets import dump_svmlight_file, make_moons
 
-from kernlab.lab.report.notebook_files import notebook_paths
+from kernlab.lab.report.notebooks.files import notebook_paths
 
 pytestmark = pytest.mark.notebooks
 OWN = {"DATASETS": ["my.svm"]}

@@ -11,9 +11,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tiny_notebooks import BODY, HERE
 
-from kernlab.lab.report.notebook_files import WIDGET_VIEW, NotebookError
-from kernlab.lab.report.notebook_rules import check_notebook
-from kernlab.lab.report.refresh_notebooks import normalise, refresh_notebooks
+from kernlab.lab.report.notebooks.files import WIDGET_VIEW, NotebookError
+from kernlab.lab.report.notebooks.refresh import normalise, refresh_notebooks
+from kernlab.lab.report.notebooks.rules import check_notebook
 
 pytestmark = [pytest.mark.notebooks, pytest.mark.usefixtures("tiny_house")]
 

@@ -11,9 +11,9 @@ import pytest
 from tiny_notebooks import BODY, PARAMETERS
 
 from kernlab.lab.catalogue import UnknownStudy
-from kernlab.lab.report.notebook_files import WIDGET_VIEW, NotebookError
-from kernlab.lab.report.notebook_html import readable_anywhere, with_mathml
-from kernlab.lab.report.run_notebooks import execute_notebook, plain_parameters, run_notebooks
+from kernlab.lab.report.notebooks.files import WIDGET_VIEW, NotebookError
+from kernlab.lab.report.notebooks.html import readable_anywhere, with_mathml
+from kernlab.lab.report.notebooks.run import execute_notebook, plain_parameters, run_notebooks
 
 pytestmark = [pytest.mark.notebooks, pytest.mark.usefixtures("tiny_house")]
 

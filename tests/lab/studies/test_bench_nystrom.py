@@ -8,13 +8,13 @@ import pytest
 from quick_rows import table_of
 
 from kernlab.estimators import LASN
-from kernlab.lab.bench import nystrom as bench_nystrom
-from kernlab.lab.bench import nystrom_fits as bench_nystrom_fits
 from kernlab.lab.bench import roofline
-from kernlab.lab.bench.nystrom import COLUMNS, FITS, comparison
-from kernlab.lab.bench.nystrom_fits import GAP, TOLERANCES, measure_equal_gap, objective
-from kernlab.lab.bench.nystrom_solvers import TO_GAP, features_of, measure_solver
-from kernlab.lab.bench.nystrom_work import waves, write_waves
+from kernlab.lab.bench.nystrom import fits as bench_nystrom_fits
+from kernlab.lab.bench.nystrom import studies as bench_nystrom
+from kernlab.lab.bench.nystrom.fits import GAP, TOLERANCES, measure_equal_gap, objective
+from kernlab.lab.bench.nystrom.solvers import TO_GAP, features_of, measure_solver
+from kernlab.lab.bench.nystrom.studies import COLUMNS, FITS, comparison
+from kernlab.lab.bench.nystrom.work import waves, write_waves
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import NotRun, Point
 from kernlab.rows import as_rows
@@ -113,7 +113,7 @@ def test_a_file_gives_what_memory_gives(table, tmp_path):
 
 
 def test_a_file_of_several_blocks_does_not_repeat_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernlab.lab.bench.nystrom_work.BLOCK_OF_TEXT", 50)
+    monkeypatch.setattr("kernlab.lab.bench.nystrom.work.BLOCK_OF_TEXT", 50)
     first = write_waves(tmp_path / "waves.svm", 120)
     rows = as_rows(tmp_path / "waves.svm")
     assert rows.shape == (120, 22)

@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 from tqdm import tqdm
 
-from kernlab.lab.report.notebook_files import WIDGET_VIEW, find_notebook, notebook_paths
-from kernlab.lab.report.run_notebooks import execute_notebook
+from kernlab.lab.report.notebooks.files import WIDGET_VIEW, find_notebook, notebook_paths
+from kernlab.lab.report.notebooks.run import execute_notebook
 from kernlab.runtime import bar_options, write_whole
 
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}

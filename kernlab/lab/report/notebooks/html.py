@@ -4,7 +4,7 @@ import copy
 import re
 from pathlib import Path
 
-from kernlab.lab.report.notebook_files import WIDGET_VIEW
+from kernlab.lab.report.notebooks.files import WIDGET_VIEW
 from kernlab.runtime import write_whole
 
 _NOTE = (

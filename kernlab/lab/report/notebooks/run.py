@@ -14,7 +14,7 @@ from tqdm import tqdm
 from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.processes import Ended, Processes
 from kernlab.lab.engine.run import get_profile
-from kernlab.lab.report.notebook_files import (
+from kernlab.lab.report.notebooks.files import (
     NOTEBOOK_VARIABLE,
     NotebookError,
     assigned_names,
@@ -24,7 +24,7 @@ from kernlab.lab.report.notebook_files import (
     shown_figures,
     tagged,
 )
-from kernlab.lab.report.notebook_html import write_html
+from kernlab.lab.report.notebooks.html import write_html
 from kernlab.paths import output_dir
 from kernlab.runtime import bar_options, environment
 

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from kernlab.lab.explorers.base import Explorer, choice, log_slider
-from kernlab.lab.explorers.fpc_plane import POINTS, draw_plane, percent, plane_and_panels
+from kernlab.lab.explorers.fpc.plane import POINTS, draw_plane, percent, plane_and_panels
 from kernlab.lab.papers.fpc.axes_figures import log_numbers, log_percent, look
 from kernlab.lab.papers.fpc.toy import course_of, fit, toy
 from kernlab.lab.plots.marks import plain_log_ticks

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.estimators import LASN, LLSVM, KernelMachine, sweep
-from kernlab.lab.bench.nystrom_fits import C, load
+from kernlab.lab.bench.nystrom.fits import C, load
 from kernlab.lab.engine.measuring import call_limited
 from kernlab.lab.papers.common.fitting import warm_up
 from kernlab.rows import as_rows

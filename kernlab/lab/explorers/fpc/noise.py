@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from kernlab.datasets.generators import fpc_bayes_curve
 from kernlab.lab.explorers.base import Explorer, choice
-from kernlab.lab.explorers.fpc_plane import (
+from kernlab.lab.explorers.fpc.plane import (
     CURVE,
     MACHINES,
     POINTS,

@@ -9,10 +9,10 @@ kernel values and products of the fit would take at this machine's measured rate
 import numpy as np
 import pandas as pd
 
-from kernlab.lab.bench import nystrom_fits as bench_nystrom_fits
-from kernlab.lab.bench import nystrom_solvers as bench_nystrom_solvers
-from kernlab.lab.bench import nystrom_work as bench_nystrom_work
-from kernlab.lab.bench.nystrom_solvers import DEFAULT, TO_GAP
+from kernlab.lab.bench.nystrom import fits as bench_nystrom_fits
+from kernlab.lab.bench.nystrom import solvers as bench_nystrom_solvers
+from kernlab.lab.bench.nystrom import work as bench_nystrom_work
+from kernlab.lab.bench.nystrom.solvers import DEFAULT, TO_GAP
 from kernlab.lab.engine import Point, Study
 from kernlab.lab.papers.lasn.tables import SOLVERS, landmarks_per_set
 

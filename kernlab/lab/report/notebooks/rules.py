@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernlab.lab.report.notebook_files import (
+from kernlab.lab.report.notebooks.files import (
     WIDGET_VIEW,
     NotebookError,
     declared_figures,

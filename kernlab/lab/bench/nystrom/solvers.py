@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from kernlab.approximations import Nystrom
 from kernlab.datasets import load_dataset
-from kernlab.lab.bench.nystrom_fits import objective
+from kernlab.lab.bench.nystrom.fits import objective
 from kernlab.lab.papers.common.fitting import accuracy, signs
 from kernlab.lab.papers.lasn.tables import FIRST_ROWS
 from kernlab.solvers import solve_newton

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.lab.explorers.base import Explorer
-from kernlab.lab.explorers.fpc_plane import (
+from kernlab.lab.explorers.fpc.plane import (
     POINTS,
     draw_plane,
     percent,

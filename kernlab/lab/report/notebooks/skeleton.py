@@ -5,7 +5,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from kernlab.lab.catalogue import FIGURES, FUNCTIONS, StudyError, get_study
 from kernlab.lab.published import published_ids
-from kernlab.lab.report.refresh_notebooks import refresh_notebook
+from kernlab.lab.report.notebooks.refresh import refresh_notebook
 from kernlab.paths import notebooks_dir
 
 PROFILE = 'PROFILE: str = "quick"  # quick, standard or paper'

@@ -1,0 +1,1 @@
+"""LASN and its solvers beside their peers."""

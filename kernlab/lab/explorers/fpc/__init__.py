@@ -1,0 +1,1 @@
+"""Explorers of FPC: degrees, noise, when to stop."""

@@ -1,0 +1,1 @@
+"""Notebooks as files: their rules, running and renewing them, a new one, and copies as HTML."""
