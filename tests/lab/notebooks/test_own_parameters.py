@@ -63,7 +63,7 @@ def test_a_notebook_runs_with_parameters_of_ones_own(name, own_file):
     tables = list((own_file / "out" / "quick" / "tables").glob("*@*.csv"))
     if "DATASETS" in PARAMETERS[name]:
         assert tables
-        assert all("my.svm" in table.read_text(encoding="utf-8") for table in tables)
+        assert any("my.svm" in table.read_text(encoding="utf-8") for table in tables)
 
 
 def test_a_sweep_takes_the_landmarks_given(own_file):
