@@ -64,7 +64,7 @@ FIGURES = [
         "accuracy",
         "Table 4 measured, on the printed rows: test accuracy of LASN and of LIBSVM with the "
         "squared hinge. With gamma = 1 LIBSVM gives the printed column; with LASN's own gamma it "
-        "is no worse than LASN.",
+        "comes nearer to LASN.",
         draw_against_libsvm,
     ),
     FigureSpec(
