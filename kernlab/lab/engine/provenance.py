@@ -3,6 +3,7 @@
 import datetime
 import functools
 import hashlib
+import inspect
 import json
 import os
 import platform
@@ -30,15 +31,28 @@ _LIBRARIES = (
 _NOT_NUMERICAL = ("plots", "explorers", "report", "published", "figures", "cli", "doctor")
 
 
-@functools.cache
-def code_hash():
-    """A short hash of all code that takes part in computing numbers, the studies included."""
+def code_hash(study=None):
+    """A short hash of all code that takes part in computing numbers, the studies included.
+
+    Of a study that is defined outside kernlab, its own module counts as well.
+    """
     package = Path(kernlab.__file__).parent
+    module = inspect.getmodule(study.measure) if study is not None else None
+    file = getattr(module, "__file__", None)
+    if file is None or Path(file).is_relative_to(package):
+        return _hash_of(package)
+    return _hash_of(package, Path(file))
+
+
+@functools.cache
+def _hash_of(package, *others):
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).with_suffix("").as_posix()
         if not any(part.endswith(_NOT_NUMERICAL) for part in name.split("/")):
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in others:
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 

@@ -263,7 +263,7 @@ def show(studies):
             "profile": ", ".join(dict.fromkeys(done["profile"])),
             "seconds": float(f"{once['seconds'].sum():.3g}"),
             "until": done["date"].max()[:10] if len(done) else "",
-            "code": "as now" if (done["code"] == code_hash()).all() else "older",
+            "code": "as now" if (done["code"] == code_hash(study)).all() else "older",
             "machine": "; ".join(f"{m.get('processor')}, {m.get('cores')} cores" for m in machines),
         })  # fmt: skip
     return pd.DataFrame(rows)

@@ -252,7 +252,7 @@ class _Run:
             if record is not None and record["data"] == self.inputs.checksums(point):
                 self.records[position] = record
                 self.kept += 1
-                self.older += record["code"] != code_hash()
+                self.older += record["code"] != code_hash(self.study)
             elif (refused := self._refused(point)) is not None:
                 self.records[position] = refused
             else:
@@ -266,7 +266,7 @@ class _Run:
             and (record.get("status") == OK or ended)
             and record.get("version") == self.study.version
             and (not self.study.timing or record.get("threads") == self.threads)
-            and (not self.profile.follows_code or record.get("code") == code_hash())
+            and (not self.profile.follows_code or record.get("code") == code_hash(self.study))
         )
 
     def _refused(self, point):
@@ -286,7 +286,11 @@ class _Run:
 
     def compute(self, workers, progress):
         """Measure what is left to do; every record is on the disk before the next is begun."""
-        stamp = {"code": code_hash(), "machine": machine_key(), "version": self.study.version}
+        stamp = {
+            "code": code_hash(self.study),
+            "machine": machine_key(),
+            "version": self.study.version,
+        }
         bar = tqdm(
             total=len(self.todo), desc=self.study.id, unit=" points", **bar_options(progress)
         )
@@ -332,7 +336,7 @@ class _Run:
             runs.append({
                 "started": self.started, "finished": today(), "points_computed": self.computed,
                 "threads_per_point": self.threads, "busy_before": self.busy,
-                "code": code_hash(), "key": machine_key(), "machine": machine(),
+                "code": code_hash(self.study), "key": machine_key(), "machine": machine(),
             })  # fmt: skip
         statuses = Counter(record["status"] for record in self.records.values())
         read = [(self.inputs.names(self.points[i]), r.get("data")) for i, r in self.records.items()]
