@@ -11,12 +11,14 @@ from numpy.polynomial import chebyshev
 
 from kernlab.approximations.polynomial.chebyshev import (
     ChebyshevBasis,
+    MomentGram,
     Monomials,
+    _cuts,
     binomials,
+    fewer_operations,
     place_of,
     space_dimension,
 )
-from kernlab.approximations.polynomial.moments import MomentGram, _cuts, fewer_operations
 
 SHAPES = [(1, 1), (1, 6), (2, 9), (3, 4), (5, 2), (7, 1), (4, 3)]
 

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 
-from kernlab.approximations.compact import cells
-from kernlab.approximations.compact.assembly import NearKernel, symmetric
-from kernlab.approximations.compact.cells import CellGrid, Front, find_search
-from kernlab.approximations.compact.products import SparseOperator, SparseProduct
+from kernlab.approximations.compact import assembly
+from kernlab.approximations.compact.assembly import (
+    CellGrid,
+    Front,
+    NearKernel,
+    SparseOperator,
+    SparseProduct,
+    find_search,
+    symmetric,
+)
 from kernlab.kernels import Compact
 from kernlab.rows.near import Hits, ProductSearch
 from kernlab.runtime import MemoryLimitError, row_blocks
@@ -133,7 +139,7 @@ def test_rows_on_a_lattice_are_no_trap(rows, radius):
 
 
 def test_a_full_buffer_is_emptied_and_the_search_goes_on(monkeypatch):
-    monkeypatch.setattr(cells, "BUFFER", 400)
+    monkeypatch.setattr(assembly, "BUFFER", 400)
     X = RNG.random((300, 2))
     search = CellGrid(X, 0.6, Front(X), 2)
     assert search.above(slice(0, 300)).counts.sum() > 20 * 400

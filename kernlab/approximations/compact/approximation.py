@@ -14,11 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernlab.approximations.base import FeatureMap, held_bytes
-from kernlab.approximations.compact.assembly import NearKernel
+from kernlab.approximations.compact.assembly import (
+    NearKernel,
+    SparseOperator,
+    SparseProduct,
+    find_search,
+)
 from kernlab.approximations.compact.backends import NotPositiveDefinite
-from kernlab.approximations.compact.cells import find_search
 from kernlab.approximations.compact.factor import FACTOR_BYTES, Analysis, factorise
-from kernlab.approximations.compact.products import SparseOperator, SparseProduct
 from kernlab.approximations.compact.widths import predict_entries, resolve_kernel
 from kernlab.approximations.spectrum import gershgorin_radii, smallest_eigenvalue
 from kernlab.bandwidth import GAMMA_RULES

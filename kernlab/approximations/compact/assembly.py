@@ -5,14 +5,38 @@ pair evaluated once; nothing of size n^2 is touched. Each block of rows gives it
 upper triangle. Then the whole matrix is laid out in CSR, and every range of its rows is written by
 one core: a row's own pairs, and mirrored those of the rows before it. The memory needed beyond the
 matrix is its upper half. Scores of new rows never hold more of the kernel than a block of it.
+
+Products of a sparse matrix with a few vectors at once, on all cores.
+
+Reading an entry costs more than using it, so several columns share one reading. The indices are
+looked at as unsigned numbers: a negative index would mean the other end of the array, and testing
+for that would take longer than the multiplication.
+
+All pairs of rows within a radius, by cells: for rows that vary in few directions.
+
+Space is cut into cells whose side is the radius, so a row's near ones are in its own cell or next
+to it. Rows are sorted by cell, the last axis fastest: cells that are neighbours along the last axis
+are neighbours in memory, and 3^(g-1) contiguous runs hold all candidates in g axes. Their distances
+are computed with the processor's vectors, and consecutive rows of the sorted order, hence of the
+kernel matrix, share what is in the cache.
+
+With more than three features the cells lie along leading directions of the rows, where points are
+no farther apart than in full: a few directions (`N_FRONT`) screen the candidates, and the pairs
+that pass are measured on all features. Where no few directions tell near from far, `find_search`
+takes blocks of products instead: it counts the work of each way, on a sample of the rows.
 """
+
+import itertools
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils.extmath import randomized_svd
 
-from kernlab.approximations.compact.products import multiply, unsigned
-from kernlab.rows.near import Hits
+from kernlab.rows.near import Hits, ProductSearch, measured
+from kernlab.rows.products import BLAS, SPARSE_SPARSE
 from kernlab.runtime import (
+    REORDERED_SUMS,
     for_each_block,
     memory_limit,
     njit,
@@ -159,3 +183,347 @@ def _write(counts, part_columns, part_values, first, start, stop, diagonal, ends
             columns[to], values[to] = row, part_values[read + k]
             ends[target] = to + 1
         read = row_end
+
+
+SMALL = 5_000_000  # multiplications below which starting threads costs more than it saves
+
+
+class SparseProduct:
+    """Products with a CSR matrix, its rows dealt out evenly once."""
+
+    def __init__(self, matrix):
+        self._arrays = unsigned(matrix.indptr, matrix.indices, matrix.data)
+        self._n_rows = matrix.shape[0]
+        shares = np.linspace(0, matrix.indptr[-1], 4 * thread_count() + 1)[1:-1]
+        cuts = np.unique([0, *np.searchsorted(matrix.indptr, shares), self._n_rows])
+        self._blocks = [slice(a, b) for a, b in itertools.pairwise(cuts)]
+
+    def __call__(self, V):
+        """The matrix times the columns of V."""
+        V = np.ascontiguousarray(V, dtype=np.float64)
+        out = np.empty((self._n_rows, V.shape[1]))
+        starts, columns, values = self._arrays
+
+        def part(rows):
+            multiply(starts[rows.start : rows.stop + 1], columns, values, V, out[rows])
+
+        threads = 1 if len(values) * V.shape[1] < SMALL else None
+        for_each_block(part, self._blocks, threads)
+        return out
+
+
+class SparseOperator(LinearOperator):
+    """Products with a symmetric matrix whose row k belongs to entry `order[k]` of the vectors."""
+
+    def __init__(self, product, order):
+        super().__init__(np.float64, (len(order), len(order)))
+        self._product, self._order = product, order
+
+    def _matmat(self, V):
+        result = np.empty(V.shape)
+        result[self._order] = self._product(V[self._order])
+        return result
+
+    def _matvec(self, v):
+        return self._matmat(np.reshape(v, (-1, 1)))
+
+    def _adjoint(self):
+        return self
+
+
+def unsigned(starts, columns, values):
+    """The arrays of a CSR matrix as `multiply` wants them; nothing is copied."""
+    kinds = {4: np.uint32, 8: np.uint64}
+    return starts.view(kinds[starts.itemsize]), columns.view(kinds[columns.itemsize]), values
+
+
+def multiply(starts, columns, values, V, out):
+    """Write the product of CSR rows with V to `out`, up to four columns at a reading."""
+    n_vectors, first = V.shape[1], 0
+    while first < n_vectors:
+        left = n_vectors - first
+        width = 4 if left >= 4 else 3 if left == 3 else 1
+        _PRODUCTS[width](starts, columns, values, V, first, out)
+        first += width
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _one(starts, columns, values, V, first, out):
+    for row in range(len(starts) - 1):
+        a = 0.0
+        for k in range(starts[row], starts[row + 1]):
+            a += values[k] * V[columns[k], first]
+        out[row, first] = a
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _three(starts, columns, values, V, first, out):
+    for row in range(len(starts) - 1):
+        a, b, c = 0.0, 0.0, 0.0
+        for k in range(starts[row], starts[row + 1]):
+            value, column = values[k], columns[k]
+            a += value * V[column, first]
+            b += value * V[column, first + 1]
+            c += value * V[column, first + 2]
+        out[row, first], out[row, first + 1], out[row, first + 2] = a, b, c
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _four(starts, columns, values, V, first, out):
+    for row in range(len(starts) - 1):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for k in range(starts[row], starts[row + 1]):
+            value, column = values[k], columns[k]
+            a += value * V[column, first]
+            b += value * V[column, first + 1]
+            c += value * V[column, first + 2]
+            d += value * V[column, first + 3]
+        out[row, first], out[row, first + 1] = a, b
+        out[row, first + 2], out[row, first + 3] = c, d
+
+
+_PRODUCTS = {1: _one, 3: _three, 4: _four}
+
+
+PLAIN_FEATURES = 3  # up to here the features themselves are the axes
+N_FRONT = 8  # leading directions that screen
+CANDIDATES_AT_ONCE = 256
+BUFFER = 2**20  # candidates held at a time, at least
+NOWHERE = -1  # the key of a new row that is in no cell nor next to one
+
+SEARCHES = ("auto", "cells", "products")
+MAX_CELL_AXES = 4
+SAMPLED_QUERIES, SAMPLED_CANDIDATES = 64, 8192
+
+# Nanoseconds of one core, measured once; only their ratios matter.
+AXIS = 0.3  # a candidate's distance along one direction
+CANDIDATE = 1.0  # keeping or dropping it
+RUN = 10.0  # visiting one run of rows
+MEASURED, MEASURED_FEATURE = 8.0, 0.15  # fetching a pair that passed the screen; for each feature
+PAIR = 2.5  # a pair in a block of products, beside the products themselves
+
+
+# ------------------------------------------------------------------------ the choice of a search
+def find_search(X, radius, search="auto", random_state=None, max_memory=None):
+    """The search for pairs of rows of X nearer than `radius`, built: CellGrid or ProductSearch.
+
+    Both have `order` (the rows as they stand in it), `above(rows)` (near rows behind each row of a
+    slice of that order) and `around(Z)` (near rows of new rows), in `Hits`.
+    """
+    if search not in SEARCHES:
+        raise ValueError(f"search={search!r} is not one of {', '.join(SEARCHES)}")
+    fits = not sp.issparse(X) or 8 * X.shape[0] * X.shape[1] < memory_limit(max_memory) // 8
+    if search == "products" or (search == "auto" and not fits):
+        return ProductSearch(X, radius)
+    filled = X.toarray() if sp.issparse(X) else X
+    front = Front(filled, random_state)
+    costs = costs_of_cells(filled, radius, front, random_state)
+    if search == "auto" and cost_of_products(X) < costs.min():
+        return ProductSearch(X, radius)
+    return CellGrid(filled, radius, front, 1 + int(np.argmin(costs)))
+
+
+def cost_of_products(X):
+    """Nanoseconds for each row when all pairs are computed."""
+    n, p = X.shape
+    density = X.nnz / max(1, n * p) if sp.issparse(X) else 1.0
+    multiplication = min(BLAS, SPARSE_SPARSE * density**2) if sp.issparse(X) else BLAS
+    return n / 2 * (p * multiplication + PAIR)
+
+
+def costs_of_cells(X, radius, front, random_state=None):
+    """Nanoseconds for each row when 1, 2, ... axes are cut into cells."""
+    n = X.shape[0]
+    generator = np.random.default_rng(random_state)
+    some = X if n <= SAMPLED_CANDIDATES else X[generator.choice(n, SAMPLED_CANDIDATES)]
+    there = front(some)
+    here = there[:SAMPLED_QUERIES]
+    apart = np.abs(there[None, :, :] - here[:, None, :])
+    n_axes = min(there.shape[1], MAX_CELL_AXES)
+    # A cell and its neighbours reach 1.5 radii to either side, on average over places in a cell.
+    inside = np.logical_and.accumulate(apart[:, :, :n_axes] < 1.5 * radius, axis=2)
+    work = n * inside.mean(axis=(0, 1)) * (CANDIDATE + AXIS * there.shape[1])
+    if not front.is_plain:
+        passed = n * np.mean(np.einsum("qck,qck->qc", apart, apart) < radius * radius)
+        work += passed * (MEASURED + MEASURED_FEATURE * X.shape[1])
+    return (work + RUN * 3.0 ** np.arange(n_axes)) / 2
+
+
+class Front:
+    """Leading directions of the rows, the widest first, and coordinates along them."""
+
+    def __init__(self, X, random_state=0, max_rows=4096):
+        n, p = X.shape
+        self.is_plain = p <= PLAIN_FEATURES
+        if self.is_plain:
+            self._features = np.argsort(-np.ptp(X, axis=0), kind="stable")
+            return
+        generator = np.random.default_rng(random_state)
+        sample = X[np.sort(generator.choice(n, max_rows, replace=False))] if n > max_rows else X
+        self._centre = sample.mean(axis=0, dtype=np.float64)
+        # Any directions will do that are orthogonal: these cost no more than a few products,
+        # however many features there are.
+        *_, axes = randomized_svd(sample - self._centre, min(N_FRONT, n, p), random_state=0)
+        self._axes = np.ascontiguousarray(np.linalg.qr(axes.T)[0])
+
+    def __call__(self, X):
+        if self.is_plain:
+            return np.ascontiguousarray(X[:, self._features], dtype=np.float64)
+        return (X - self._centre) @ self._axes
+
+    def slack(self, X):
+        """How much farther apart than in truth rounding may put two rows, at the most."""
+        if self.is_plain:
+            return 0.0
+        largest = float(np.abs(X).max(initial=0.0)) * X.shape[1]
+        return 8.0 * np.finfo(np.float64).eps * X.shape[1] * largest
+
+
+# -------------------------------------------------------------------------------------- the cells
+class CellGrid:
+    """The rows X sorted by cell, to find those within `radius` of each other or of new rows.
+
+    `order` says which row stands where. `n_axes` is how many of the leading directions are cut.
+    """
+
+    def __init__(self, X, radius, front, n_axes):
+        self.radius, self._front = float(radius), front
+        coordinates = front(X)
+        screen = radius + front.slack(X)
+        self._screen = screen * screen
+        self._cut(coordinates[:, :n_axes], screen)
+        keys = self._keys(coordinates)
+        self.order = np.argsort(keys, kind="stable")
+        self._row_keys = keys[self.order]
+        first = np.flatnonzero(np.diff(self._row_keys, prepend=NOWHERE))
+        self._cell_keys = self._row_keys[first]
+        self._cell_starts = np.append(first, len(keys))
+        self._by_axis = np.ascontiguousarray(coordinates[self.order].T)
+        self._rows = None if front.is_plain else np.asarray(X[self.order], np.float64)
+
+    def _cut(self, coordinates, side):
+        """Lay out the cells: their number along each axis, and the key of each cell.
+
+        Keys number the cells with the last axis fastest, and with an empty cell at either end of
+        each axis, so that a neighbour's key never wraps around to the far side.
+        """
+        self._low = coordinates.min(axis=0)
+        extent = coordinates.max(axis=0) - self._low
+        most = 2 ** (60 // len(extent)) - 3
+        # A little wider than the radius: rounding must not put two cells between near rows.
+        self._sides = np.maximum(side * (1.0 + 1e-9), extent / most)
+        self._cells = np.floor(extent / self._sides).astype(np.int64) + 1
+        self._strides = np.append(np.cumprod(self._cells[:0:-1] + 2)[::-1], 1)
+        steps = itertools.product((-1, 0, 1), repeat=len(extent) - 1)
+        self._offsets = np.array([np.dot(step, self._strides[:-1]) for step in steps], np.int64)
+
+    def _keys(self, coordinates):
+        with np.errstate(over="ignore"):
+            places = np.floor((coordinates[:, : len(self._low)] - self._low) / self._sides) + 1
+        near = np.all((places >= 0) & (places <= self._cells + 1), axis=1)
+        keys = np.full(len(coordinates), NOWHERE)
+        keys[near] = places[near].astype(np.int64) @ self._strides
+        return keys
+
+    def above(self, rows):
+        """The near rows behind each of the rows of a slice, in the sorted order: each pair once."""
+        hits = self._collect(self._by_axis[:, rows], self._row_keys[rows], rows.start)
+        if self._rows is None:
+            return hits
+        return measured(hits, self._rows[rows], self._rows, self.radius)
+
+    def around(self, Z):
+        """The fitted rows near each of the new rows Z."""
+        Z = Z.toarray() if sp.issparse(Z) else Z
+        coordinates = self._front(Z)
+        hits = self._collect(np.ascontiguousarray(coordinates.T), self._keys(coordinates), -1)
+        if self._rows is None:
+            return hits
+        return measured(hits, np.asarray(Z, np.float64), self._rows, self.radius)
+
+    def _collect(self, queries, keys, first_row):
+        """Hits of the screen; buffers hold at least the candidates of one row."""
+        n_queries, done, columns, squares = queries.shape[1], 0, [], []
+        counts = np.zeros(n_queries, np.int64)
+        size = max(BUFFER, self._by_axis.shape[1] + CANDIDATES_AT_ONCE)
+        room, room_for_squares = np.empty(size, np.int32), np.empty(size)
+        while done < n_queries or not columns:
+            found, done = _collect(
+                *(queries, keys, done, first_row, self._by_axis),
+                *(self._offsets, self._cell_keys, self._cell_starts),
+                *(self._screen, counts, room, room_for_squares),
+            )
+            columns.append(room[:found].copy())
+            squares.append(room_for_squares[:found].copy())
+        if len(columns) == 1:
+            return Hits(counts, columns[0], squares[0])
+        return Hits(counts, np.concatenate(columns), np.concatenate(squares))
+
+
+@njit
+def _find_runs(key, offsets, cell_keys, cell_starts, run_starts, run_stops):
+    """The runs of rows in the cells next to the cell `key`; how many there are."""
+    n_runs = 0
+    for offset in offsets:
+        low = key + offset - 1
+        cell = np.searchsorted(cell_keys, low)
+        after = cell
+        while after < len(cell_keys) and cell_keys[after] <= low + 2:
+            after += 1
+        if after > cell:
+            run_starts[n_runs] = cell_starts[cell]
+            run_stops[n_runs] = cell_starts[after]
+            n_runs += 1
+    return n_runs
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _collect(
+    queries, keys, first, first_row, by_axis, offsets, cell_keys, cell_starts, screen, counts,
+    columns, squares,
+):  # fmt: skip
+    """Hits of the queries from `first` on until the buffers are full: (hits, queries done).
+
+    Queries that are fitted rows from `first_row` on see only the rows behind them; new rows
+    (`first_row` -1) see all.
+    """
+    n_axes, n_queries = queries.shape
+    run_starts = np.empty(len(offsets), np.int64)
+    run_stops = np.empty(len(offsets), np.int64)
+    key, n_runs, found = NOWHERE, 0, 0
+    for q in range(first, n_queries):
+        if keys[q] == NOWHERE:
+            continue
+        if keys[q] != key:
+            key = keys[q]
+            n_runs = _find_runs(key, offsets, cell_keys, cell_starts, run_starts, run_stops)
+        lowest = first_row + q + 1 if first_row >= 0 else 0
+        candidates = 0
+        for run in range(n_runs):
+            candidates += max(0, run_stops[run] - max(run_starts[run], lowest))
+        if found + candidates > len(columns):
+            return found, q
+        before = found
+        for run in range(n_runs):
+            for start in range(max(run_starts[run], lowest), run_stops[run], CANDIDATES_AT_ONCE):
+                stop = min(start + CANDIDATES_AT_ONCE, run_stops[run])
+                # Distances go where the hits will be: a hit never overtakes what is still read.
+                reach = squares[found : found + stop - start]
+                for axis in range(n_axes):
+                    here = queries[axis, q]
+                    there = by_axis[axis, start:stop]
+                    if axis == 0:
+                        for k in range(len(reach)):
+                            reach[k] = (there[k] - here) ** 2
+                    else:
+                        for k in range(len(reach)):
+                            reach[k] += (there[k] - here) ** 2
+                kept = 0
+                for k in range(len(reach)):
+                    square = reach[k]
+                    reach[kept] = square
+                    columns[found + kept] = start + k
+                    kept += square < screen
+                found += kept
+        counts[q] = found - before
+    return found, n_queries

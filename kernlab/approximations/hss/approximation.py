@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.hss import storage
 from kernlab.approximations.hss.compression import compress
-from kernlab.approximations.hss.factor import NotPositiveDefiniteError, ShiftedHSS
-from kernlab.approximations.hss.geometry import find_geometry
-from kernlab.approximations.hss.matrix import HSSOperator
+from kernlab.approximations.hss.matrix import HSSOperator, NotPositiveDefiniteError, ShiftedHSS
+from kernlab.approximations.hss.neighbours import find_geometry
 from kernlab.approximations.hss.tree import SPLITS
 from kernlab.approximations.spectrum import largest_eigenvalue
 from kernlab.kernels import kernel_product

@@ -25,8 +25,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from tqdm.auto import tqdm
 
-from kernlab.approximations.hss.geometry import outside
 from kernlab.approximations.hss.matrix import Basis, HSSMatrix
+from kernlab.approximations.hss.neighbours import outside
 from kernlab.runtime import (
     bar_options,
     for_each_block,

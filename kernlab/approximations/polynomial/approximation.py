@@ -22,8 +22,12 @@ import scipy.linalg as la
 from sklearn.utils.validation import check_random_state
 
 from kernlab.approximations.base import FeatureMap
-from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis, space_dimension
-from kernlab.approximations.polynomial.moments import MomentGram, fewer_operations
+from kernlab.approximations.polynomial.chebyshev import (
+    ChebyshevBasis,
+    MomentGram,
+    fewer_operations,
+    space_dimension,
+)
 from kernlab.features import Features
 from kernlab.kernels import Polynomial
 from kernlab.parameters import one_of
