@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from kernlab.datasets import DataNotFound
 from kernlab.lab.engine.errors import NotRun
-from kernlab.lab.engine.rows import ENGINES_OWN, FAILED, NOT_RUN, OK
+from kernlab.lab.engine.rows import DATA_MISSING, ENGINES_OWN, FAILED, NOT_RUN, OK
 from kernlab.lab.engine.study import plain_scalar
 from kernlab.runtime import MemoryLimitError, environment, format_bytes
 
@@ -65,13 +65,19 @@ def failure(message, status=FAILED, **more):
     return {"status": status, "message": _shorten(message), "rows": [{}], **more}
 
 
+def without_data(names):
+    """The record of a point whose data sets are not there; it says nothing of this machine."""
+    text = f"{DATA_MISSING}: {', '.join(names)} (kernlab data get {' '.join(names)})"
+    return failure(text, NOT_RUN, missing=list(names))
+
+
 def _attempt(measure, point, seed):
     try:
         return {"status": OK, "rows": _tidy(measure(point, seed), point)}
     except (NotRun, MemoryLimitError) as error:
         return failure(str(error), NOT_RUN)
-    except DataNotFound as error:
-        return failure(str(error), NOT_RUN, missing=[point.dataset])
+    except DataNotFound:
+        return without_data([point.dataset])
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         return failure(text, traceback=traceback.format_exc(limit=-20))

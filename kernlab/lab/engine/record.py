@@ -16,6 +16,7 @@ from kernlab.lab.engine.errors import StudyError
 from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.engine.provenance import Inputs, code_hash
 from kernlab.lab.engine.rows import (
+    DATA_MISSING,
     NOT_RUN,
     OK,
     TEXT,
@@ -36,6 +37,8 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6  # how closely a row computed again agrees with 
 _NOT_COMPARED = re.compile(
     r"second|bytes|memory|peak|threads|speed|^date$|^machine$|^code$|^source$"
 )
+_NO_DATA = re.compile(rf"^{DATA_MISSING}|^not there|not available\. Looked for")
+_FOLDERS = re.compile(r"(?<![\w.:/])(?:/[\w.+-]+){2,}/?")  # a record says nothing of them
 _GROUP = ("dataset", "method", "variant")
 
 
@@ -149,7 +152,7 @@ def update(study, out=None):
     kept = {}
     for wanted in (OK, NOT_RUN):  # capped points have their place too, where nothing better is
         for table in found:
-            some = table[(table["status"] == wanted) & ~table["message"].str.startswith("data not")]
+            some = table[(table["status"] == wanted) & ~table["message"].str.contains(_NO_DATA)]
             fresh = {}
             for key, row in zip(_keys(some, columns), some.to_dict("records"), strict=True):
                 if key in points and key not in kept:
@@ -177,6 +180,8 @@ def _provenance():
 
 
 def _rounded(name, value):
+    if name == "message":
+        return _FOLDERS.sub("...", value)
     if not isinstance(value, float) or not np.isfinite(value):
         return value
     rounded = float(f"{value:.{DIGITS_OF_SECONDS if 'second' in name else DIGITS}g}")

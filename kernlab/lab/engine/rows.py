@@ -18,6 +18,7 @@ from kernlab.lab.engine.errors import StudyError
 from kernlab.paths import output_dir
 
 OK, FAILED, NOT_RUN = "ok", "failed", "not run"
+DATA_MISSING = "data not found"  # how the message of a row begins that had none
 # In the table's order; the study's parameters stand between `method` and `seed`, and what else a
 # study measures before `threads`.
 WHAT = ("study", "variant", "dataset", "method")

@@ -12,7 +12,7 @@ import psutil
 from tqdm import tqdm
 
 from kernlab.lab.engine.errors import StudyError
-from kernlab.lab.engine.measuring import failure, measure_point
+from kernlab.lab.engine.measuring import failure, measure_point, without_data
 from kernlab.lab.engine.processes import Ended, Processes
 from kernlab.lab.engine.provenance import Inputs, code_hash, machine, machine_key, today
 from kernlab.lab.engine.rows import (
@@ -272,10 +272,7 @@ class _Run:
     def _refused(self, point):
         """The record of a point that will not be run, or None."""
         if missing := self.inputs.missing(point):
-            commands = (
-                f"data not found: {', '.join(missing)} (kernlab data get {' '.join(missing)})"
-            )
-            return failure(commands, NOT_RUN, missing=missing)
+            return without_data(missing)
         try:
             expected = (self.study.predict_seconds or (lambda point: None))(point)
         except Exception as error:

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 import tiny_studies as tiny
 
-from kernlab.lab.engine import Point, Study, product, provenance, record
+from kernlab.datasets import DataNotFound
+from kernlab.lab.engine import NotRun, Point, Study, product, provenance, record
 from kernlab.lab.engine.record import check, recorded, results, show, update
 from kernlab.lab.engine.rows import NoResults
 from kernlab.lab.engine.run import execute
@@ -81,6 +82,21 @@ def test_failed_points_are_replaced_and_do_not_go_on_record(tmp_path):
     execute(STUDY, "standard", out=tmp_path, fresh=True)
     update(STUDY, tmp_path)
     assert recorded("tiny-record")["status"].eq("ok").all()
+
+
+def measure_where_it_lies(point, seed):
+    if point.dataset == "pendigits":
+        raise DataNotFound("pendigits is not available. Looked for: /home/me/data")
+    raise NotRun("more than /home/me/data/a.svm holds")
+
+
+def test_the_record_names_no_folder_and_no_data_set_that_was_missing(tmp_path):
+    there = dataclasses.replace(STUDY, measure=measure_where_it_lies)
+    execute(there, "standard", out=tmp_path)
+    assert update(there, tmp_path) < 14
+    rows = recorded("tiny-record")
+    assert "pendigits" not in set(rows["dataset"])
+    assert set(rows["message"]) == {"more than ... holds"}
 
 
 def test_rows_are_kept_and_dropped_with_the_points_of_the_study(tmp_path):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from kernlab.datasets import is_bundled, measured_counts, protocol_rows
-from kernlab.lab.engine import NotRun, Point, Study
+from kernlab.datasets import DataNotFound, is_bundled, measured_counts, protocol_rows
+from kernlab.lab.engine import Point, Study
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
 
@@ -43,7 +43,7 @@ def _measure(table, point, seed):
     paper, _ = protocol_rows(table)
     counts = measured_counts(point.dataset, paper, seed)
     if counts.pop("status") == "missing":
-        raise NotRun(f"not there: {counts['message']}")
+        raise DataNotFound(counts["message"])
     return {name.replace(" ", "_"): value for name, value in counts.items() if name not in TAKEN}
 
 
