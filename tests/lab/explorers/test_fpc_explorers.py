@@ -105,12 +105,12 @@ def test_all_three_machines_are_refitted():
 )
 def test_every_control_redraws(make, control, value):
     explorer = make()
-    before = explorer._image.value
+    before = explorer.png
     explorer.controls[control].value = value
-    assert explorer._image.value != before
-    assert "Not drawn" not in explorer._caption.value
-    assert "Warning" not in explorer._caption.value
-    assert "Raise max_iter" not in explorer._caption.value
+    assert explorer.png != before
+    assert "Not drawn" not in explorer.caption
+    assert "Warning" not in explorer.caption
+    assert "Raise max_iter" not in explorer.caption
 
 
 def test_the_grid_runs_across_first():

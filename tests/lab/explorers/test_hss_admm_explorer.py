@@ -40,15 +40,15 @@ def test_c_needs_no_other_compression_and_h_does(counted):
     prepare.cache_clear()
     explorer = hss_admm()
     assert counted == [5000]
-    pictures = {explorer._image.value}
+    pictures = {explorer.png}
     for name, value in (("C", 0.1), ("C", 10.0), ("steps", 10.0), ("beta", 100.0)):
         explorer.controls[name].value = value
-        pictures.add(explorer._image.value)
+        pictures.add(explorer.png)
     assert counted == [5000]
     assert len(pictures) == 5
     explorer.controls["h"].value = 1.0
     assert counted == [5000, 5000]
-    assert "Not drawn" not in explorer._caption.value
+    assert "Not drawn" not in explorer.caption
 
 
 def test_a_beta_that_is_too_small_is_refused_in_words():

@@ -51,10 +51,10 @@ def test_rank_one_and_a_single_leaf_draw(rank, leaf_size):
 
 def test_controls_redraw_and_tighten():
     explorer = hss_matrix()
-    before, caption = explorer._image.value, explorer._caption.value
+    before, caption = explorer.png, explorer.caption
     explorer.controls["rel_tol"].value = 1e-6
-    assert explorer._image.value != before
-    assert "Not drawn" not in explorer._caption.value
-    assert explorer._caption.value != caption
+    assert explorer.png != before
+    assert "Not drawn" not in explorer.caption
+    assert explorer.caption != caption
     explorer.controls["max_rank"].value = 1.0
-    assert "largest rank 1;" in explorer._caption.value
+    assert "largest rank 1;" in explorer.caption

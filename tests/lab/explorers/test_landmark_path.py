@@ -61,8 +61,8 @@ def test_the_sliders_choose_the_machine_that_the_caption_describes():
     explorer.controls["C"].value = 100.0
     explorer.controls["k"].value = 50
     path = solve_path("breast-cancer")
-    assert explorer._caption.value == describe(path, 50, 100.0)
-    assert f"{100 * path.at(50, 100.0).validation_accuracy:.1f} %" in explorer._caption.value
+    assert describe(path, 50, 100.0) in explorer.caption
+    assert f"{100 * path.at(50, 100.0).validation_accuracy:.1f} %" in explorer.caption
 
 
 def test_no_solution_is_computed_while_a_slider_moves(monkeypatch):
@@ -74,7 +74,7 @@ def test_no_solution_is_computed_while_a_slider_moves(monkeypatch):
     monkeypatch.setattr(landmarkpath, "sweep", refuse)
     monkeypatch.setattr(landmarkpath, "Nystrom", refuse)
     for k in landmarkpath.LANDMARKS:
-        before = explorer._image.value
+        before = explorer.png
         explorer.controls["k"].value = k
-        assert k == 100 or explorer._image.value != before
-        assert f"k = {k}," in explorer._caption.value
+        assert k == 100 or explorer.png != before
+        assert f"k = {k}," in explorer.caption

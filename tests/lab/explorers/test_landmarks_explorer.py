@@ -36,7 +36,7 @@ def test_the_grid_shows_the_estimators_decisions():
 def test_every_toy_and_the_ends_of_the_sliders(dataset):
     explorer = landmarks()
     explorer.controls["dataset"].value = dataset
-    before = explorer._image.value
+    before = explorer.png
     explorer.controls["k"].value = 2.0
-    assert explorer._image.value != before
-    assert "Not drawn" not in explorer._caption.value
+    assert explorer.png != before
+    assert "Not drawn" not in explorer.caption

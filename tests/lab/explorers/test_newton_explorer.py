@@ -62,8 +62,8 @@ def test_exacter_directions_cost_more_products_and_no_more_steps():
 def test_every_control_redraws(control, value):
     explorer = newton()
     explorer.controls["dataset"].value = "checkerboard"
-    before = explorer._image.value
+    before = explorer.png
     explorer.controls[control].value = value
-    assert explorer._image.value != before
-    assert "Not drawn" not in explorer._caption.value
-    assert "Warning" not in explorer._caption.value
+    assert explorer.png != before
+    assert "Not drawn" not in explorer.caption
+    assert "Warning" not in explorer.caption

@@ -38,13 +38,13 @@ def test_the_grid_shows_the_decisions_of_the_exact_machine():
 
 def test_a_control_redraws_the_picture():
     explorer = playground()
-    before = explorer._image.value
+    before = explorer.png
     explorer.controls["gamma"].value = 30.0
-    after = explorer._image.value
+    after = explorer.png
     assert before != after
     assert mpimg.imread(io.BytesIO(after)).shape[:2] == mpimg.imread(io.BytesIO(before)).shape[:2]
     explorer.controls["gamma"].value = 1.0
-    assert explorer._image.value == before
+    assert explorer.png == before
 
 
 def test_what_cannot_be_drawn_is_said_in_the_caption():
@@ -55,12 +55,12 @@ def test_what_cannot_be_drawn_is_said_in_the_caption():
 
     explorer.draw = refuse
     explorer.controls["C"].value = 2.0
-    assert "Not drawn:</b> a &lt;bad&gt; value" in explorer._caption.value
+    assert "Not drawn:</b> a &lt;bad&gt; value" in explorer.caption
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_without_a_front_end_a_picture_and_a_text_stand_in(name):
-    bundle = EXPLORERS[name]()._bundle()
+    bundle = EXPLORERS[name]().bundle()
     assert set(bundle) == {WIDGET_VIEW, "image/png", "text/plain"}
     assert bundle["text/plain"].startswith("<Explorer: ")
     assert "0x" not in bundle["text/plain"]

@@ -37,12 +37,12 @@ def test_a_good_order_fills_in_less():
 
 def test_sliders_of_the_sparse_kernel_redraw():
     explorer = sparse_kernel()
-    before = explorer._image.value
+    before = explorer.png
     for name, value in (("sigma", 0.01), ("sigma", 10**0.3), ("dataset", "two moons")):
         explorer.controls[name].value = value
-        assert explorer._image.value != before
-        assert "Not drawn" not in explorer._caption.value
-    assert "accuracy" in explorer._caption.value
+        assert explorer.png != before
+        assert "Not drawn" not in explorer.caption
+    assert "accuracy" in explorer.caption
 
 
 # ------------------------------------------------------------------- alpha, l and the shape
@@ -113,8 +113,8 @@ def test_the_ends_of_the_shapes_sliders(n_features):
         control = explorer.controls[name]
         for end in (control.min, control.max):
             control.value = 10**end
-            assert "Not drawn" not in explorer._caption.value
-            assert "positive definite" in explorer._caption.value
+            assert "Not drawn" not in explorer.caption
+            assert "positive definite" in explorer.caption
 
 
 # ----------------------------------------------------------------------- points and lines
@@ -127,14 +127,14 @@ def test_three_points_are_shattered_and_four_never():
 
 def test_moving_a_point_changes_what_cannot_be_separated():
     explorer = shattering()
-    assert "A, C and of B, D meet" in explorer._caption.value
-    before = explorer._image.value
+    assert "A, C and of B, D meet" in explorer.caption
+    before = explorer.png
     explorer.controls["D_x"].value, explorer.controls["D_y"].value = 0.65, 0.35
-    assert "A, B, C and of D meet" in explorer._caption.value
-    assert explorer._image.value != before
+    assert "A, B, C and of D meet" in explorer.caption
+    assert explorer.png != before
     explorer.controls["count"].value = 3
-    assert "<b>shattered</b>" in explorer._caption.value
+    assert "<b>shattered</b>" in explorer.caption
     explorer.controls["C_x"].value = explorer.controls["B_x"].value  # on B's place
     explorer.controls["C_y"].value = explorer.controls["B_y"].value
-    assert "Not drawn" not in explorer._caption.value
-    assert "2 of 4" in explorer._caption.value
+    assert "Not drawn" not in explorer.caption
+    assert "2 of 4" in explorer.caption

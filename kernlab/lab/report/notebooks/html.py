@@ -4,6 +4,7 @@ import copy
 import re
 from pathlib import Path
 
+from kernlab.lab.explorers.frames import FRAMES_KEY
 from kernlab.lab.report.notebooks.files import WIDGET_VIEW
 from kernlab.runtime import write_whole
 
@@ -39,7 +40,7 @@ def _dark_style(exporter):
 
 
 def readable_anywhere(nb):
-    """A copy of the notebook that needs no kernel and no scripts."""
+    """A copy of the notebook that needs no kernel and fetches no scripts."""
     nb = copy.deepcopy(nb)
     for cell in nb.cells:
         if cell.cell_type == "markdown":
@@ -66,8 +67,11 @@ def with_mathml(markdown):
 
 
 def _still(output):
-    """A live control as the picture of its default state, with a word about it."""
+    """A live control as its own frames, or as the picture of its default state with a word."""
     data = output.get("data", {})
+    if page := output.get("metadata", {}).get(FRAMES_KEY):
+        output.data = {"text/html": page}
+        return [output]
     if WIDGET_VIEW not in data:
         return [output]
     picture = {kind: value for kind, value in data.items() if kind == "image/png"}
