@@ -9,6 +9,7 @@ import warnings
 from kernlab.lab.bench import fpc as bench_fpc
 from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
+from kernlab.lab.bench import limit as bench_limit
 from kernlab.lab.bench import sparse as bench_sparse
 from kernlab.lab.bench.nystrom import studies as bench_nystrom
 from kernlab.lab.engine import record, run
@@ -36,6 +37,7 @@ _PACKAGES = {
     bench_fpc: None,
     bench_sparse: None,
     bench_hss: None,
+    bench_limit: None,
 }
 
 

@@ -201,14 +201,19 @@ def report(profile, gallery):
 
 @main.command()
 @click.argument("name", required=False)
+@click.option(
+    "-p", "parameters", multiple=True, metavar="NAME=VALUES", help="A parameter of the bench."
+)
+@click.option("--old", metavar="PATH", help="Another checkout of kernlab, measured beside this.")
 @profile_option
 @data_option
 @out_option
 @fresh_option
-def bench(name, profile, fresh):
+def bench(name, parameters, old, profile, fresh):
     """Time kernlab against its peers; without a name, list what can be timed."""
-    from kernlab.lab.catalogue import STUDIES, execute
+    from kernlab.lab.catalogue import STUDIES, execute, get_study
     from kernlab.lab.engine.errors import unknown
+    from kernlab.lab.engine.parameters import parse_parameters
     from kernlab.lab.report.text import bench_text
 
     benches = {id.removeprefix("bench-"): s for id, s in STUDIES.items() if id.startswith("bench-")}
@@ -219,6 +224,8 @@ def bench(name, profile, fresh):
     study = benches.get(name.removeprefix("bench-"))
     if study is None:
         raise unknown("benchmark", name, list(benches))
+    given = parse_parameters(parameters) | ({"old": old} if old else {})
+    study = get_study(study.id, **given)
     outcome = execute(study, profile, fresh=fresh, jobs=1)
     click.echo("\n\n".join([bench_text(study, outcome.table), *outcome.notes]))
     sys.exit(1 if outcome.shortcoming(profile, named=True) else 0)

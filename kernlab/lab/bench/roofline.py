@@ -17,6 +17,7 @@ from kernlab.runtime import for_each_block, row_blocks, thread_count
 
 PRODUCT_SIZE = 1536
 EXPONENTIALS = 2**22
+BYTES_READ = 2**28
 LLOYD_STEPS = 3
 
 
@@ -27,6 +28,7 @@ class Rates:
     operations: float
     double_operations: float
     exponentials: float
+    bytes: float  # read from memory
 
 
 def rates():
@@ -47,7 +49,18 @@ def _measured(threads):
     def exponentials():
         for_each_block(lambda block: np.exp(values[block], out=out[block]), blocks)
 
-    return Rates(product(np.float32), product(np.float64), EXPONENTIALS / _fastest(exponentials))
+    long = np.ones(BYTES_READ // 4, dtype=np.float32)
+    parts = row_blocks(len(long), -(-len(long) // threads))
+
+    def reading():
+        for_each_block(lambda part: long[part].max(), parts)
+
+    return Rates(
+        product(np.float32),
+        product(np.float64),
+        EXPONENTIALS / _fastest(exponentials),
+        long.nbytes / _fastest(reading),
+    )
 
 
 def _fastest(function, repeats=5):

@@ -123,7 +123,7 @@ def test_a_file_of_several_blocks_does_not_repeat_them(tmp_path, monkeypatch):
 
 def test_operations_are_counted(monkeypatch):
     """Rates of one per second show the operations themselves."""
-    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(1.0, np.inf, np.inf))
+    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(1.0, np.inf, np.inf, np.inf))
     X, y = waves(600, 3)
     model = LASN(10, random_state=0).fit(X, y)
     rows = sum(step["work"] for step in model.result_.trace)
