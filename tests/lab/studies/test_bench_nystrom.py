@@ -132,7 +132,7 @@ def test_operations_are_counted(monkeypatch):
     assert roofline.seconds_of_landmark_fit(X, model) == 2 * 600 * 3 * k * 4 + 2 * k * k * rows
     model.landmarks = model.landmarks_
     assert roofline.seconds_of_landmark_fit(X, model) == 2 * 600 * 3 * k + 2 * k * k * rows
-    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(np.inf, np.inf, 1.0))
+    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(np.inf, np.inf, 1.0, np.inf))
     assert roofline.seconds_of_landmark_fit(X, model) == 600 * k
 
 
