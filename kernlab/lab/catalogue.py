@@ -17,7 +17,8 @@ from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, Unknow
 from kernlab.lab.engine.rows import NoResults, tables_dir
 from kernlab.lab.engine.run import PROFILES, Outcome, Profile, get_profile
 from kernlab.lab.engine.study import Point, Study, StudyFunction, derive_seed, point_seed
-from kernlab.lab.papers import fpc, hss, lasn, llsvm, sparse
+from kernlab.lab.papers import across, fpc, hss, lasn, llsvm, sparse
+from kernlab.lab.papers.across import figures as across_figures
 from kernlab.lab.papers.fpc import figures as fpc_figures
 from kernlab.lab.papers.hss import figures as hss_figures
 from kernlab.lab.papers.lasn import figures as lasn_figures
@@ -32,6 +33,7 @@ _PACKAGES = {
     sparse: sparse_figures,
     hss: hss_figures,
     fpc: fpc_figures,
+    across: across_figures,
     bench: None,
     bench_nystrom: None,
     bench_fpc: None,

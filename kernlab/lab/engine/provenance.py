@@ -22,6 +22,8 @@ _LIBRARIES = (
     "scikit-learn",
     "scikit-sparse",
     "scikit-learn-intelex",
+    "lightgbm",
+    "thundersvm-cpu",
     "numba",
     "pandas",
     "matplotlib",

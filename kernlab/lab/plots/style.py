@@ -37,6 +37,16 @@ METHOD_COLOURS = MappingProxyType(
         "subsample": "#5B7F95",
         "Nystroem + LinearSVC": "#308CE8",
         "sklearnex": "#500C72",
+        "Fourier + Newton": "#0B8C99",
+        "CVM": "#D4507A",
+        "LaSVM": "#7A8F00",
+        "RACQP": "#A65BD6",
+        "AMM": "#B5651D",
+        "hist boosting": "#E8540F",
+        "LightGBM": "#3B7D23",
+        "thundersvm": "#9C6B9E",
+        "Parzen": "#7D7D46",
+        "majority": "#5A5A5A",
     }
 )
 _ALIASES = MappingProxyType(

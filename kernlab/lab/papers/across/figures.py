@@ -1,0 +1,262 @@
+"""Figures of the studies across papers."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.protocol import (
+    CLOSE,
+    best_kernel_error,
+    excess_at,
+    seconds_to_come_close,
+    settings_of,
+)
+from kernlab.lab.plots.labels import label_lines, spread
+from kernlab.lab.plots.marks import plain_log_ticks
+from kernlab.lab.plots.registry import FigureSpec
+from kernlab.lab.plots.style import QUIET, method_colour, new_figure, text_colour
+
+COLUMNS = 4
+BUDGETS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])  # seconds of training
+_MARKS = {"paper": "o", "kernel": "s", "linear": "D", "trees": "^", "null": "x"}
+KINDS = {
+    "paper": "the papers' machines",
+    "kernel": "other kernel machines",
+    "linear": "linear, and several of them",
+    "trees": "trees",
+    "null": "null rows",
+}
+
+
+def front(rows, cost):
+    """The rows that no other beats in both error and cost, from the cheapest on."""
+    ordered = rows.sort_values([cost, "error"])
+    return ordered[ordered["error"] < ordered["error"].cummin().shift(fill_value=np.inf)]
+
+
+def draw_fronts(table, cost, xlabel, methods=None):
+    """A panel for each set: test error against a cost, a colour for each method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Finished rows of the study.
+    cost : str
+        A column.
+    xlabel : str
+    methods : sequence of str, optional
+        Those shown; all by default.
+    """
+    settings = settings_of(table).dropna(subset=["error", cost])
+    settings = settings[settings[cost] > 0]
+    shown = [m for m in CONTESTANTS if m in set(settings["method"]) and m in (methods or m)]
+    settings = settings[settings["method"].isin(shown)]
+    names = list(dict.fromkeys(settings["dataset"]))
+    columns = min(COLUMNS, len(names) + 1)
+    n_rows = -(-(len(names) + 1) // columns)
+    figure, axes = new_figure(n_rows, columns, panel=(3.5, 2.9), squeeze=False)
+    for ax, name in zip(axes.flat, names, strict=False):
+        rows = settings[settings["dataset"] == name]
+        for method in shown:
+            own = rows[rows["method"] == method]
+            if len(own):
+                _draw_method(ax, front(own, cost), own, cost, method)
+        ax.set(xscale="log", yscale="log", title=name)
+        _draw_best(ax, front(rows, cost), cost)
+        ax.yaxis.set_major_formatter(FuncFormatter(_per_cent))
+        ax.yaxis.set_minor_formatter(FuncFormatter(_per_cent_of_few))
+        ax.tick_params(axis="y", which="minor", labelsize=7)
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    for ax in axes[:, 0]:
+        ax.set_ylabel("test error")
+    for ax in axes.flat[len(names) - columns : len(names)] if len(names) >= columns else axes.flat:
+        ax.set_xlabel(xlabel)
+    for ax in axes.flat[len(names) :]:
+        ax.set_axis_off()
+    _draw_key(axes.flat[len(names)], shown)
+    return figure
+
+
+def _draw_method(ax, best, own, cost, method):
+    colour, mark = method_colour(method), _MARKS[CONTESTANTS[method].kind]
+    ax.plot(best[cost], best["error"], color=colour, lw=1.0, alpha=0.8, zorder=2)
+    ax.scatter(own[cost], own["error"], s=16, marker=mark, color=colour, zorder=3,
+               **({} if mark == "x" else {"edgecolor": "white", "linewidth": 0.4}))  # fmt: skip
+
+
+def _draw_best(ax, best, cost):
+    """The front of all methods, with the name of each where it first stands on it.
+
+    Nothing lies below and to the left of a front: there is room for names there.
+    """
+    ax.step(best[cost], best["error"], where="post", color="#DDDDDD", lw=5, zorder=1)
+    left, right = ax.get_xlim()
+    ax.set_xlim(left * (left / right) ** 0.3, right)
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(bottom * (bottom / top) ** 0.12, top)
+    first = best.drop_duplicates("method").iloc[::-1]
+    points = ax.transData.transform(first[[cost, "error"]].to_numpy())
+    points = ax.transAxes.inverted().transform(points)
+    levels = spread(points[:, 1] - 0.04, 0.062, 0.02, 0.95)
+    for method, (x, y), level in zip(first["method"], points, levels, strict=True):
+        colour = method_colour(method)
+        ax.annotate(
+            method, (x, y), xytext=(x - 0.035, min(level, y)), xycoords="axes fraction",
+            ha="right", va="center", fontsize=6.3, color=text_colour(colour), zorder=4,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.5, "shrinkA": 0, "shrinkB": 2},
+        )  # fmt: skip
+
+
+def _draw_key(ax, shown):
+    """All methods in their colours and marks, by kind."""
+    handles = []
+    for kind, title in KINDS.items():
+        own = [m for m in shown if CONTESTANTS[m].kind == kind]
+        if own:
+            handles.append(Line2D([], [], ls="", label=title))
+        handles += [
+            Line2D([], [], color=method_colour(m), marker=_MARKS[kind], ms=4.5, lw=1.0, label=m)
+            for m in own
+        ]
+    legend = ax.legend(handles=handles, loc="upper left", fontsize=6.5, ncols=2,
+                       handlelength=1.6, borderaxespad=0.0, columnspacing=1.0)  # fmt: skip
+    for text in legend.get_texts():
+        if text.get_text() in KINDS.values():
+            text.set(color=QUIET, style="italic")
+
+
+def _per_cent(value, _=None):
+    return f"{100 * value:.3g} %"
+
+
+def _per_cent_of_few(value, _=None):
+    """Minor ticks at 2 and 5 of each decade."""
+    digit = round(value / 10 ** np.floor(np.log10(value)))
+    return _per_cent(value) if digit in (2, 5) else ""
+
+
+def draw_pooled(table):
+    """Over all sets: seconds to come close to the best kernel machine, and error at equal time."""
+    near = seconds_to_come_close(table)
+    reached = np.isfinite(near).sum(axis=1)
+    middle = near.median(axis=1)
+    order = sorted(near.index, key=lambda m: (-reached[m] if not np.isfinite(middle[m]) else -1e3,
+                                              middle[m]))  # fmt: skip
+    figure, (left, right) = new_figure(1, 2, panel=(5.4, 0.22 * len(order) + 1.4))
+    far = 1.6 * near.to_numpy()[np.isfinite(near)].max() if reached.any() else 1.0
+    for height, method in enumerate(order):
+        values, colour = near.loc[method], method_colour(method)
+        met = values[np.isfinite(values)]
+        left.scatter(met, [height] * len(met), s=10, color=colour, alpha=0.5)
+        if np.isfinite(middle[method]):
+            left.plot(middle[method], height, "|", color=colour, ms=13, mew=2.5)
+        left.text(1.02, height, f"{reached[method]} of {len(values)}", fontsize=7.5, va="center",
+                  color=QUIET, transform=left.get_yaxis_transform())  # fmt: skip
+    left.set(xscale="log", yticks=range(len(order)), yticklabels=order)
+    left.set_ylim(len(order) - 0.4, -0.6)
+    left.set_xlim(right=far)
+    left.set_xlabel(f"training seconds to within {100 * CLOSE:g} point of the best kernel machine")
+    left.set_title("Time to the same error")
+    excess = {T: excess_at(table, T).median(axis=1) for T in BUDGETS}
+    for method in near.index:
+        line = np.array([excess[T].get(method, np.inf) for T in BUDGETS])
+        if np.isfinite(line).any():
+            right.plot(BUDGETS, np.where(np.isfinite(line), 100 * line, np.nan), marker="o", ms=3,
+                       color=method_colour(method), label=method, lw=1.3)  # fmt: skip
+    right.axhline(0.0, color=QUIET, lw=0.8)
+    right.set(xscale="log", xlabel="training seconds allowed", title="Error at equal time")
+    right.set_yscale("symlog", linthresh=1.0)
+    right.set_ylim(bottom=min(-0.3, 1.2 * right.dataLim.y0))
+    right.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    plain_log_ticks(right.xaxis)
+    right.set_ylabel("points above the best kernel machine (median)")
+    label_lines(right, fontsize=7.0)
+    return figure
+
+
+def draw_errors(table):
+    """A table of the least error of each method on each set, and in what training time."""
+    settings = settings_of(table).dropna(subset="error")
+    names = list(dict.fromkeys(settings["dataset"]))
+    methods = [m for m in CONTESTANTS if m in set(settings["method"])]
+    best = best_kernel_error(settings)
+    figure, ax = new_figure(panel=(0.92 * len(names) + 2.0, 0.36 * len(methods) + 1.0))
+    shade = np.full((len(methods), len(names)), np.nan)
+    for i, method in enumerate(methods):
+        for j, name in enumerate(names):
+            rows = settings[(settings["method"] == method) & (settings["dataset"] == name)]
+            if rows.empty:
+                ax.text(j, i, "–", ha="center", va="center", color=QUIET)
+                continue
+            row = rows.loc[rows["error"].idxmin()]
+            leads = row["error"] <= settings[settings["dataset"] == name]["error"].min()
+            shade[i, j] = 100 * (row["error"] - best.get(name, np.nan))
+            ax.text(j, i - 0.14, f"{100 * row['error']:.1f} %", ha="center", va="center",
+                    fontsize=8, weight="bold" if leads else "normal")  # fmt: skip
+            ax.text(j, i + 0.24, f"{row['fit_seconds']:.2g} s", ha="center", va="center",
+                    fontsize=6, color="#444444")  # fmt: skip
+    mesh = ax.imshow(shade, cmap="RdBu_r", vmin=-5, vmax=5, alpha=0.6, aspect="auto")
+    bar = figure.colorbar(mesh, ax=ax, pad=0.02, aspect=30)
+    bar.set_label("points above the best kernel machine")
+    bar.outline.set_visible(False)
+    ax.set_xticks(range(len(names)), names, rotation=25, ha="left")
+    ax.set_yticks(range(len(methods)), methods)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    return figure
+
+
+_PROTOCOL = (
+    "For every method hyper-parameters were searched on the same part of the training rows, with "
+    "the same number of settings, and one machine was then fitted to all training rows; its dial "
+    "(landmarks, components, trees, degree, share of the rows, ...) gives its points. "
+)
+FIGURES = [
+    FigureSpec(
+        "showdown",
+        "fronts",
+        "Test error against training time, a panel for each set, both axes logarithmic. "
+        f"{_PROTOCOL}Broad grey: the front of all methods, with the name of each where it joins "
+        "the front. The lower left is better.",
+        lambda table: draw_fronts(table, "fit_seconds", "training seconds"),
+    ),
+    FigureSpec(
+        "showdown",
+        "prediction",
+        f"Test error against the time of predicting a row. {_PROTOCOL}Machines with the exact "
+        "kernel pay for each support vector, trees for each tree, and maps for each landmark.",
+        lambda table: draw_fronts(
+            table, "predict_microseconds_per_row", "microseconds per predicted row"
+        ),
+    ),
+    FigureSpec(
+        "showdown",
+        "memory",
+        f"Test error against the size of the trained machine, as stored. {_PROTOCOL}",
+        lambda table: draw_fronts(
+            table.assign(model_bytes=table["model_bytes"] / 1e6), "model_bytes", "megabytes"
+        ),
+    ),
+    FigureSpec(
+        "showdown",
+        "pooled",
+        "All sets together. Left, the training seconds after which a method has an error at most "
+        f"{100 * CLOSE:g} point above that of the best kernel machine on the set: a dot for each "
+        "set, a stroke at the median over all sets, where it is finite, and on how many sets the "
+        "method comes so close at all. Right, the least error that a method has within so many "
+        "training seconds, in points above the best kernel machine: the median over sets; a line "
+        "begins where the method has trained on half of them.",
+        draw_pooled,
+    ),
+    FigureSpec(
+        "showdown",
+        "errors",
+        "The least test error of each method on each set over its dial, and the training seconds "
+        "of that machine; bold is the best of all. Colours give the distance to the best kernel "
+        "machine: blue is below it, red above. A dash: no fit within the cap.",
+        draw_errors,
+    ),
+]
