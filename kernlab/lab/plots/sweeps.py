@@ -6,7 +6,7 @@ from matplotlib.ticker import PercentFormatter
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.style import dataset_marker, method_colour, new_figure
 
-STYLES = ("solid", "dashed", "dotted")
+STYLES = ("solid", "dashed", "dotted", "dashdot", (0, (1, 3)))
 
 
 def draw_sweep(table, x, xlabel, panels):

@@ -10,7 +10,7 @@ from quick_rows import drawn, measured
 from kernlab.datasets import generators
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.papers.fpc.degrees import fit_degrees
-from kernlab.lab.papers.fpc.methods import BUDGETS, sparsity, tuned
+from kernlab.lab.papers.fpc.methods import BOOSTING, BUDGETS, PAPERS, sparsity, tuned
 from kernlab.lab.papers.fpc.noise import GRID, _pieces, errors_at
 from kernlab.lab.papers.fpc.propositions import (
     _rank_modulo,
@@ -285,6 +285,8 @@ def test_tuning_is_by_the_validation_rows():
     assert tuned("SVM-RBF", backwards, BUDGETS["small"], 0)[1] != chosen
     forest, trees = tuned("RF", data, BUDGETS["small"], 0)
     assert sparsity(forest.fit(X, y)) == trees["trees"]
+    boosted, trees = tuned("Boosting", data, BUDGETS["small"], 0)
+    assert sparsity(boosted.fit(X, y)) == trees["trees"]
 
 
 def test_generated_millions_are_smaller_under_quick():
@@ -298,15 +300,20 @@ def test_generated_millions_are_smaller_under_quick():
     assert study.measured(full)["column"].tolist() == ["training time"]
 
 
+def test_a_linear_machine_stands_beside_fpc_where_the_paper_prints_one():
+    study, table = measured("fpc-t5")
+    assert "generated, SGD, 20,000 rows" in drawn("fpc-t5", table)
+    rows = table.assign(dataset="susy", test_accuracy=0.76, cv_accuracy=0.7)
+    cells = study.measured(rows).set_index(["row", "column"])["value"]
+    assert cells["SGD", "accuracy"] == 76.0
+    assert cells["SGD", "training time"] > 0
+    assert cells["FPC", "centres"] == 1287
+
+
 def test_images_wait_for_their_features():
     study = STUDIES["fpc-t7"]
     assert study.grid("quick") == []
-    assert {point.method for point in study.grid("standard")} == {
-        "SVM-RBF",
-        "SVM-Poly",
-        "RF",
-        "FPC",
-    }
+    assert {point.method for point in study.grid("standard")} == {*PAPERS, *BOOSTING}
     table = pd.DataFrame(
         {"method": ["FPC", "RF"], "test_accuracy": 0.9, "fit_seconds": 1.0, "sparsity": 400,
          "chosen_degree": 2}

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from quick_rows import drawn, measured
+from quick_rows import drawn, measured, table_of
 
 from kernlab import HSSSVC
 from kernlab.kernels import RBF
-from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.hss.grid import best_costs
+from kernlab.lab.catalogue import STUDIES, Point
+from kernlab.lab.papers.hss.grid import RACQP_STEPS, best_costs
 from kernlab.lab.papers.hss.machines import (
     accuracies,
     approximated,
@@ -203,6 +203,22 @@ def test_the_heatmap_and_libsvm():
     cells = STUDIES["hss-t2"].measured(table.assign(dataset="a9a"))
     assert set(cells["column"]) == {"time", "accuracy"}
     assert STUDIES["hss-t2"].measured(table).empty, "a set that the paper does not have"
+
+
+def test_racqp_comes_to_libsvms_optimum_only_with_many_steps():
+    """The authors' C is twice LIBSVM's, and their five steps are far from any optimum."""
+    study, table = measured("hss-t3")
+    drawn("hss-t3", table)
+    few, many = (table[table["variant"] == form].set_index("C") for form in RACQP_STEPS)
+    assert (many["gap"] < few["gap"]).all()
+    point = next(p for p in STUDIES["hss-t2"].grid("quick") if p["C"] == 10.0)
+    doubled = Point.make("magic", "LIBSVM", C=2.0, h=point["h"], rows=point["rows"])
+    reference = table_of(STUDIES["hss-t2"], [doubled])
+    assert many.loc[1.0, "dual_objective"] <= reference["objective"].item()
+    assert many.loc[1.0, "dual_objective"] == pytest.approx(reference["dual_objective"], rel=0.02)
+    assert many.loc[1.0, "test_accuracy"] == pytest.approx(reference["test_accuracy"], abs=0.01)
+    cells = study.measured(table.assign(dataset="a9a")).set_index("column")["value"]
+    assert cells["accuracy"] == 100 * few["test_accuracy"].max()
 
 
 def test_what_stands_in_for_the_matrix_matters_in_the_end():

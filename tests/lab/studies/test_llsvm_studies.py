@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from quick_rows import table_of
+from quick_rows import drawn, table_of
 
 from kernlab.lab.catalogue import STUDIES, get_profile
 from kernlab.lab.engine import Point
@@ -77,3 +77,32 @@ def test_gamma_and_C_are_chosen_for_the_machine_that_is_judged():
         if point.method == "LLSVM"
     )
     assert one < optimum + 0.03  # a single pass with parameters of its own is near the optimum
+
+
+def test_the_papers_competitors_stand_in_its_table():
+    study = llsvm.against_machines(n_landmarks=100)
+    rivals = [p for p in study.grid("quick") if p.method in ("LIBSVM", "CVM", "LaSVM", "AMM")]
+    table = table_of(study, rivals)
+    exact = table.set_index(["method", "variant"])["dual_objective"]
+    libsvm = exact["LIBSVM", ""]
+    assert exact["LaSVM", "one epoch"] < (1 - 1e-3) * libsvm
+    assert exact["LaSVM", "three epochs"] == pytest.approx(libsvm, rel=1e-3)
+    figures = study.key_figures(table)
+    assert "below LIBSVM's dual objective" in figures["checkerboard, LaSVM, one epoch"]
+    assert "to 1e-3" in figures["checkerboard, LaSVM, three epochs"]
+    assert table.set_index("method")["gap"]["CVM"] < 0.01
+    cells = study.measured(table.assign(dataset="ijcnn1", rows="the paper's"))
+    cells = cells.set_index(["row", "column"])["value"]
+    errors = table.set_index(["method", "variant"])["error"]
+    assert cells["ijcnn1", "LaSVM error"] == pytest.approx(100 * errors["LaSVM", "one epoch"])
+    assert cells["ijcnn1", "AMM error"] == pytest.approx(100 * errors["AMM", "batch"])
+    assert cells["ijcnn1", "CVM error"] == pytest.approx(100 * errors["CVM", ""])
+    drawn("llsvm-t3", table)
+
+
+def test_figure_1_has_competitors_as_level_lines():
+    study = llsvm.landmark_sweep(landmarks=[20, 50])
+    table = table_of(study, study.grid("quick"))
+    assert set(table[table["n_landmarks"] == 0]["method"]) == {"LIBSVM", "CVM", "LaSVM", "AMM"}
+    assert list(study.key_figures(table)) == ["checkerboard"]
+    drawn("llsvm-f1", table)

@@ -1,6 +1,6 @@
 """Studies and figures of the FPC paper (Zeng, Wu, Lin and Zhou 2019)."""
 
-from kernlab.lab.papers.fpc.massive import higgs, images, susy
+from kernlab.lab.papers.fpc.massive import images, massive
 from kernlab.lab.papers.fpc.noise import boundaries, noise_sweep
 from kernlab.lab.papers.fpc.propositions import dual_programme, fundamental_centres
 from kernlab.lab.papers.fpc.readings import readings
@@ -26,15 +26,14 @@ __all__ = [
     "degree_sweep",
     "dual_programme",
     "fundamental_centres",
-    "higgs",
     "images",
     "learning_rate",
+    "massive",
     "noise_sweep",
     "prediction_times",
     "readings",
     "shrinking_margin",
     "simulated_data",
-    "susy",
     "tolerance_sweep",
     "training_times",
 ]

@@ -21,6 +21,8 @@ from kernlab.lab.engine import NotRun
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
 
 PAPERS = ("SVM-RBF", "SVM-Poly", "RF", "FPC")
+BOOSTING = {"Boosting": 1.0, "eps-boosting": 0.1}  # how much of a tree is taken
+BOOSTED_TREES = (25, 50, 100)
 OURS = ("ridge", "hinge optimum")
 TREE_COUNTS = tuple(range(2, 21, 2))  # of Tables II to IV
 LARGEST_SPACE = (
@@ -68,7 +70,9 @@ def tuned(method, data, budget, seed):
     if method in ("FPC", *OURS):
         return _tuned_fpc(method, data)
     candidates = list(_candidates(method, budget, seed))
-    rows = slice(None) if method == "RF" else _some_rows(data.y_train, budget.rows, seed)
+    rows = (
+        slice(None) if method in ("RF", *BOOSTING) else _some_rows(data.y_train, budget.rows, seed)
+    )
     best, best_score = None, -1.0
     for chosen, make in candidates:
         with warnings.catch_warnings():
@@ -107,6 +111,11 @@ def _candidates(method, budget, seed):
         for trees in budget.trees:
             forest = BASELINES["random-forest"].make(n_estimators=trees, random_state=seed)
             yield {"trees": trees}, lambda _, forest=forest: clone(forest)
+    elif method in BOOSTING:
+        for trees in BOOSTED_TREES:
+            settings = {"learning_rate": BOOSTING[method], "random_state": seed}
+            boosted = BASELINES["boosting"].make(n_estimators=trees, **settings)
+            yield {"trees": trees}, lambda _, boosted=boosted: clone(boosted)
     elif method == "SVM-RBF":
         for C, g in itertools.product(budget.costs, budget.gammas):
             yield (

@@ -99,8 +99,13 @@ def draw_massive(table, study):
 
 
 def _draw_cost(ax, generated):
-    labels = [f"{row.n_centres:.0f} centres{_bytes(row)}" for row in generated.itertuples()]
-    ax.barh(range(len(labels)), generated["fit_seconds"], color=method_colour("FPC"), height=0.5)
+    made = [
+        f"{row.n_centres:.0f} centres" if row.method == "FPC" else row.method
+        for row in generated.itertuples()
+    ]
+    labels = [a + _bytes(row) for a, row in zip(made, generated.itertuples(), strict=True)]
+    colours = [method_colour(method) for method in generated["method"]]
+    ax.barh(range(len(labels)), generated["fit_seconds"], color=colours, height=0.5)
     ax.set(yticks=range(len(labels)), yticklabels=labels, xlabel="seconds to train")
     if len(generated):
         ax.set_title(f"{generated['n_train'].iloc[0]:,} generated rows")
@@ -137,7 +142,8 @@ def _draw_labelled(ax, labelled, study):
 
 
 def _centres(row):
-    return f", {row.n_centres:.0f} centres" if row.variant == "the real file" else ""
+    shown = row.variant == "the real file" and row.method == "FPC"
+    return f", {row.n_centres:.0f} centres" if shown else ""
 
 
 def draw_bench(table):

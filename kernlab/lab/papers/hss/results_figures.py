@@ -162,25 +162,31 @@ def _whole_decades(limits):
     return 10.0 ** np.floor(low), 10.0 ** np.ceil(high)
 
 
-def draw_libsvm(table):
-    """LIBSVM's accuracies for the values of C that tied, beside the published one."""
-    names, costs = list(dict.fromkeys(table["dataset"])), sorted(table["C"].unique())
-    figure, ax = new_figure(panel=(6.0, 0.4 * len(names) + 1.3))
-    for C, colour in zip(costs, (BLUE, RED, GREEN), strict=False):
-        rows = table[table["C"] == C]
-        heights = [names.index(name) for name in rows["dataset"]]
-        ax.scatter(rows["test_accuracy"], heights, s=36, color=colour, label=f"C = {C:g}", zorder=3)
-    printed = [(_printed("hss-t2", name, "accuracy", 0.01), h) for h, name in enumerate(names)]
-    printed = [(value, height) for value, height in printed if value is not None]
-    if printed:
-        ax.scatter(*zip(*printed, strict=True), marker="|", s=130, color=DARK, linewidths=2,
-                   label="published")  # fmt: skip
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
-    ax.set_xlabel("test accuracy")
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-    ax.grid(axis="y", visible=False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
-    return figure
+def draw_exact_kernel(study):
+    """A figure function: accuracies for the values of C that tied, beside the published one."""
+
+    def draw(table):
+        names = list(dict.fromkeys(table["dataset"]))
+        figure, ax = new_figure(panel=(6.0, 0.4 * len(names) + 1.3))
+        groups = table.groupby(["variant", "C"], sort=False)
+        colours = (BLUE, RED, GREEN, PURPLE, YELLOW, BROWN)
+        for ((form, C), rows), colour in zip(groups, colours, strict=False):
+            heights = [names.index(name) for name in rows["dataset"]]
+            label = f"{form}, C = {C:g}".removeprefix(", ")
+            ax.scatter(rows["test_accuracy"], heights, s=36, color=colour, label=label, zorder=3)
+        printed = [(_printed(study, name, "accuracy", 0.01), h) for h, name in enumerate(names)]
+        printed = [(value, height) for value, height in printed if value is not None]
+        if printed:
+            ax.scatter(*zip(*printed, strict=True), marker="|", s=130, color=DARK, linewidths=2,
+                       label="published")  # fmt: skip
+        ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+        ax.set_xlabel("test accuracy")
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+        ax.grid(axis="y", visible=False)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+        return figure
+
+    return draw
 
 
 # --------------------------------------------------------------------- the course of the steps
