@@ -47,7 +47,10 @@ def draw_sweep(table, x, xlabel, panels):
 
 
 def draw_methods(table, column, xlabel, *, log=True):
-    """One line per data set, a dot per method: who is faster, or better, by how much."""
+    """One line per data set, a dot per method: who is faster, or better, by how much.
+
+    Further forms of a method, "LaSVM, three epochs" after "LaSVM, one epoch", are hollow.
+    """
     names = list(dict.fromkeys(table["dataset"]))
     methods = list(dict.fromkeys(table["method"]))
     figure, ax = new_figure(panel=(6.4, 0.3 * len(names) + 1.3))
@@ -55,10 +58,15 @@ def draw_methods(table, column, xlabel, *, log=True):
         means = table[table["dataset"] == name].groupby("method")[column].mean().dropna()
         if len(means):
             ax.plot([means.min(), means.max()], [height, height], color="#D5D5D5", lw=2, zorder=1)
+    seen = set()
     for method in methods:
         rows = table[table["method"] == method].groupby("dataset")[column].mean().dropna()
         heights = [names.index(name) for name in rows.index]
-        ax.scatter(rows, heights, s=36, color=method_colour(method), label=method, zorder=3)
+        own = method.partition(", ")[0]
+        colour = method_colour(own)
+        face = "none" if own in seen else colour
+        ax.scatter(rows, heights, s=36, fc=face, ec=colour, label=method, zorder=3)
+        seen.add(own)
     ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6))
     ax.set(xlabel=xlabel, xscale="log" if log else "linear")
     ax.grid(axis="y", visible=False)

@@ -28,7 +28,7 @@ def draw_landmark_sweep(table):
     ends = curves["n_landmarks"].agg(["min", "max"])
     level = table[table["n_landmarks"] == 0]
     levels = [level.assign(variant=level["method"], n_landmarks=end) for end in ends]
-    table = pd.concat([curves, *levels], ignore_index=True)
+    table = pd.concat([curves.assign(variant="LLSVM"), *levels], ignore_index=True)
     panels = {"error": "Test error", "fit_seconds": "Seconds to train"}
     return draw_sweep(table, "n_landmarks", "landmarks k", panels)
 
