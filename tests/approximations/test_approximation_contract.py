@@ -258,6 +258,9 @@ def test_nbytes_are_those_of_the_arrays_held(case):
         if need == "shifted":
             data.shifted(1.0)
     held = len(pickle.dumps(fitted)) - 2 * X.nbytes  # the rows are the caller's
+    # What surrounds arrays in a pickle hides small ones: each of its own counts by itself.
+    own = [part.nbytes for part in vars(fitted).values() if isinstance(part, np.ndarray)]
+    assert fitted.nbytes >= max(own, default=1)
     assert 0.8 * held - 30_000 <= fitted.nbytes <= 1.2 * held + 2 * X.nbytes + 30_000
 
 
@@ -316,3 +319,63 @@ def test_parameters_that_are_not_taken_are_refused(name):
         get_approximation(name[:-1])
     with pytest.raises(ValueError, match="is not one of exact"):
         get_approximation("laplace")
+
+
+# ------------------------------------------------ the contract notices what it is there for
+def in_double(monkeypatch, kind):
+    monkeypatch.setattr(kind, "_precision", lambda self, rows: np.dtype(np.float64), raising=False)
+
+
+def with_blocks_in_another_order(monkeypatch, kind):
+    transform = kind.transform
+
+    def reversed_blocks(self, X):
+        F, parts = transform(self, X), self._slices(X.shape[0] if hasattr(X, "shape") else 60)
+        return (sp.vstack if sp.issparse(F) else np.vstack)([F[part] for part in parts[::-1]])
+
+    monkeypatch.setattr(kind, "transform", reversed_blocks)
+
+
+def with_a_column_permuted_after_the_fit(monkeypatch, kind):
+    for name in ("transform", "decision", "dual_decision"):
+        method = getattr(kind, name, None)
+
+        def permuted(self, X, *others, method=method):
+            return method(self, X[:, [0, 2, 1]] if X is NEW else X, *others)
+
+        monkeypatch.setattr(kind, name, permuted, raising=False)
+
+
+def without_bytes(monkeypatch, kind):
+    monkeypatch.setattr(kind, "nbytes", property(lambda self: 0))
+
+
+def of_the_kernel(case):
+    if case.startswith("polynomial"):
+        return test_features_of_the_polynomial_map_are_the_papers, 2
+    if case in MAPS:
+        return test_products_of_features_are_the_kernel, case, 0.5
+    return test_operator_solves_and_decisions_are_of_one_matrix, case, 0.5
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_contract_notices(case, monkeypatch):
+    kind = APPROXIMATIONS[CASES[case][0]]
+    sabotages = [
+        (with_a_column_permuted_after_the_fit, of_the_kernel(case)),
+        (without_bytes, (test_nbytes_are_those_of_the_arrays_held, case)),
+    ]
+    if case in MAPS:
+        blocks = test_blocks_come_in_order_and_are_the_features, case, monkeypatch
+        sabotages.append((with_blocks_in_another_order, blocks))
+        if CASES[case][0] not in (*DOUBLE, "compact"):
+            sabotages.append((in_double, (test_single_precision_stays, case)))
+    for sabotage, (contract, *arguments) in sabotages:
+        with monkeypatch.context() as patched:
+            sabotage(patched, kind)
+            with pytest.raises(AssertionError):
+                contract(*arguments)
+
+
+def test_single_precision_halves_hierarchical_matrices():
+    assert made("hss").fit(X.astype(np.float32)).nbytes < 0.7 * made("hss").fit(X).nbytes
