@@ -13,16 +13,24 @@ Newton's method computes each row's score and, while the row is in the processor
 row to the gradient: the features travel from memory once.
 """
 
+import time
+import warnings
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numba.extending import overload
 from sklearn.utils.extmath import row_norms
+from tqdm.auto import tqdm
 
 from kernlab.runtime import (
     REORDERED_SUMS,
+    bar_options,
+    end_if_given_up,
     for_each_block,
+    format_bytes,
+    interruptible,
+    levels_to_the_user,
     memory_limit,
     njit,
     require_memory,
@@ -32,6 +40,8 @@ from kernlab.runtime import (
 
 VALUES_PER_THREAD = 2**18  # below this, starting a thread costs more than it brings
 BLOCK_BYTES = 2**23
+SLOW_PASS = 0.5  # seconds to form all features once, from which on it is told
+LONG_PRODUCTS = 1000  # features, from which on a block's Gram matrix takes its time
 FLOATING = (np.float32, np.float64)
 
 
@@ -43,6 +53,23 @@ def as_features(F):
     if sp.issparse(F) or not hasattr(F, "shape") or (isinstance(F, np.ndarray) and not on_disk):
         return Features(F)
     return Features.formed(F.shape, lambda rows, room: F[rows], getattr(F, "dtype", np.float64))
+
+
+def warn_of_slow_passes(features, max_memory, passes="20 to 60"):
+    """Say beforehand what it costs that features have no room, and are formed in every pass."""
+    if features.is_kept or not features.shape[0]:
+        return
+    seconds = features.seconds_of_a_pass()
+    if seconds > SLOW_PASS:
+        needed, limit = format_bytes(features.nbytes), format_bytes(memory_limit(max_memory))
+        warnings.warn(
+            f"the {features.shape[1]:,} features of {features.shape[0]:,} rows would take "
+            f"{needed}, more than the {limit} that may be used: they are formed again in each of "
+            f"{passes} passes, about {seconds:.2g} s each. Allow more with max_memory, take fewer "
+            "features or dtype='float32', or solver='sbm' (LLSVM), which takes few passes.",
+            UserWarning,
+            stacklevel=levels_to_the_user(),
+        )
 
 
 class Features:
@@ -165,6 +192,19 @@ class Features:
         return self._form is None
 
     @property
+    def is_kept(self):
+        """Whether products are taken with A, in memory, instead of with blocks as they come."""
+        return self._form is None or self._values is not None
+
+    def seconds_of_a_pass(self):
+        """What forming all features once takes on all threads, by the time of one block."""
+        blocks, began = row_blocks(self.shape[0], self._block_rows()), time.perf_counter()
+        self.block(blocks[0])
+        spent = time.perf_counter() - began
+        share = (blocks[0].stop - blocks[0].start) / self.shape[0]
+        return spent / share / min(thread_count(), len(blocks))
+
+    @property
     def nbytes(self):
         """Bytes of the features as an array or CSR matrix."""
         if self._form is None and sp.issparse(self.A):
@@ -174,7 +214,7 @@ class Features:
     @property
     def precision(self):
         """The dtype of what products are taken with."""
-        return self.A.dtype if self._is_kept else self.dtype
+        return self.A.dtype if self.is_kept else self.dtype
 
     @cached_property
     def squared_norms(self):
@@ -287,7 +327,7 @@ class Features:
             return out
 
         def part(rows):
-            values = self.A[rows] if self._is_kept else self.block(rows)
+            values = self.A[rows] if self.is_kept else self.block(rows)
             out[rows] = values.astype(np.float64, copy=False) @ folded
 
         for_each_block(part, row_blocks(self.shape[0], self._block_rows()))
@@ -370,6 +410,7 @@ class Features:
         def add_part(number):
             block = rows[parts[number]]
             for inner in row_blocks(len(block), per_block):
+                end_if_given_up()
                 self._add_products(sums[number], block[inner], weights, dtype, sign)
 
         for_each_block(add_part, range(len(parts)))
@@ -406,6 +447,7 @@ class Features:
 
     def _add_products(self, total, rows, weights, dtype, sign):
         features = self._explicit(rows, dtype)
+        wide = features.shape[1] > LONG_PRODUCTS and not sp.issparse(features)
         root = np.sqrt(weights[rows]).astype(dtype)
         if not np.all(root == 1.0):
             features = (
@@ -413,7 +455,7 @@ class Features:
                 if sp.issparse(features)
                 else np.multiply(features, root[:, None], out=features)
             )
-        products = features.T @ features
+        products = interruptible(np.matmul, features.T, features) if wide else features.T @ features
         products = products.toarray() if sp.issparse(products) else products
         border = features.T @ root
         if sign > 0:
@@ -424,11 +466,6 @@ class Features:
             total[:-1, -1] -= border
 
     # ------------------------------------------------------------------------ how rows are kept
-    @property
-    def _is_kept(self):
-        """Whether products are taken with A, in memory, instead of with blocks as they come."""
-        return self._form is None or self._values is not None
-
     @property
     def _width(self):
         """The number of values that a row is kept as."""
@@ -444,14 +481,14 @@ class Features:
 
     def _explicit(self, rows, dtype):
         """The features of the rows at ascending positions, in an array of their own."""
-        if not self._is_kept:
+        if not self.is_kept:
             return self._gathered(rows).astype(dtype, copy=False)
         values = self.A[rows].astype(dtype, copy=False)
         return values if self.map_ is None else self.map_.apply(values)
 
     def _kept(self, rows):
         """What rows at ascending positions are kept as, in double precision."""
-        values = self.A[_as_slice(rows)] if self._is_kept else self._gathered(rows)
+        values = self.A[_as_slice(rows)] if self.is_kept else self._gathered(rows)
         return values.astype(np.float64, copy=False)
 
     def _gathered(self, rows):
@@ -483,7 +520,7 @@ class Features:
 
         A part is a slice of all rows, or of the positions in `rows`; results in order.
         """
-        if self._is_kept:
+        if self.is_kept:
             parts, arrays = self._parts(self.shape[0] if rows is None else len(rows)), self._arrays
             return for_each_block(lambda part: work(arrays, 0, part), parts)
         if rows is None:
@@ -495,12 +532,15 @@ class Features:
             features = self.block(pair[0])
             if not sp.issparse(features):
                 features = np.ascontiguousarray(features)
-            return work(stored_rows(features), pair[0].start, pair[1])
+            worked = work(stored_rows(features), pair[0].start, pair[1])
+            bar.update()
+            return worked
 
-        return for_each_block(form_and_work, blocks)
+        with tqdm(total=len(blocks), desc="features, formed in blocks", **bar_options()) as bar:
+            return for_each_block(form_and_work, blocks)
 
     def _parts(self, n_rows):
-        sparse = self._is_kept and sp.issparse(self.A)
+        sparse = self.is_kept and sp.issparse(self.A)
         per_row = self.A.nnz / max(1, self.shape[0]) if sparse else self.shape[1]
         worthwhile = int(n_rows * per_row // VALUES_PER_THREAD)
         parts = max(1, min(thread_count(), worthwhile))

@@ -5,13 +5,15 @@ Python threads (NumPy releases the interpreter lock), they use them all. Matrix 
 on one thread each.
 """
 
+import contextvars
 import os
 import re
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, wraps
+from numbers import Real
 from pathlib import Path
 from time import perf_counter
 
@@ -145,15 +147,48 @@ def for_each_block(function, blocks, threads=None):
     threads = min(threads or thread_count(), len(blocks))
     if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
         return [function(block) for block in blocks]
-    with (
-        single_blas_thread(),
-        ThreadPoolExecutor(threads, initializer=_mark_this_thread) as pool,
-    ):
-        return list(pool.map(function, blocks))
+    given_up = threading.Event()
+    pool = ThreadPoolExecutor(threads, initializer=_mark_this_thread, initargs=(given_up,))
+    with single_blas_thread():
+        try:
+            return list(pool.map(function, blocks))
+        except BaseException:
+            given_up.set()
+            raise
+        finally:  # Ctrl-C does not wait for blocks that are under way
+            pool.shutdown(wait=not given_up.is_set(), cancel_futures=True)
 
 
-def _mark_this_thread():
-    _this_thread.works_on_a_block = True
+def _mark_this_thread(given_up=None):
+    _this_thread.works_on_a_block, _this_thread.given_up = True, given_up
+
+
+def end_if_given_up():
+    """End the work on a block here, if whoever waited for it no longer does."""
+    given_up = getattr(_this_thread, "given_up", None)
+    if given_up is not None and given_up.is_set():
+        raise KeyboardInterrupt
+
+
+def interruptible(function, *arguments, **named):
+    """What a long call into compiled code returns; Ctrl-C does not wait for its end.
+
+    Python sees a signal between its own steps only, and a factor or a foreign solver may take
+    minutes in one. So it computes on a thread of its own, while the main thread waits where signals
+    are seen. After one nobody waits for the other thread, and what it finds is forgotten.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments, **named)
+    outcome, context = Future(), contextvars.copy_context()
+
+    def compute():
+        try:
+            outcome.set_result(context.run(function, *arguments, **named))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=compute, daemon=True).start()
+    return outcome.result()
 
 
 def prefetched(function, items):
@@ -176,6 +211,7 @@ def prefetched(function, items):
 
 
 # ------------------------------------------------------------------------------------------ memory
+LARGEST_AMOUNT = 2**62  # that compiled code can count
 UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 
@@ -191,9 +227,10 @@ def parse_bytes(amount):
         if not match or (unit not in UNITS and unit + "B" not in UNITS):
             raise ValueError(f"max_memory={amount!r} is not an amount: write bytes or e.g. '4GB'")
         amount = float(match[1]) * UNITS.get(unit, UNITS.get(unit + "B"))
-    if not amount > 0:
+    is_number = isinstance(amount, Real) and not isinstance(amount, bool)
+    if not (is_number and 0 < amount < float("inf")):
         raise ValueError(f"max_memory must be positive, not {amount!r}")
-    return int(amount)
+    return int(min(amount, LARGEST_AMOUNT))
 
 
 def memory_limit(max_memory=None):
@@ -339,3 +376,12 @@ def bar_options(wanted=True):
 
 def _in_kernel():
     return "ipykernel" in sys.modules and "JPY_PARENT_PID" in os.environ
+
+
+# ---------------------------------------------------------------------------------------- warnings
+def levels_to_the_user():
+    """The `stacklevel` of a warning that points at whoever called kernlab."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("kernlab."):
+        level, frame = level + 1, frame.f_back
+    return level

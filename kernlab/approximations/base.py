@@ -33,9 +33,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
+from kernlab.lapack import cholesky_factor
 from kernlab.parameters import check_parameters, positive
 from kernlab.rows import validate_rows
-from kernlab.runtime import Stopwatch, for_each_block, memory_limit, require_memory, row_blocks
+from kernlab.runtime import (
+    Stopwatch,
+    for_each_block,
+    memory_limit,
+    require_memory,
+    row_blocks,
+)
 
 KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 NEEDS = ("features", "operator", "shifted")
@@ -376,7 +383,7 @@ class ShiftedGram:
         self.beta, self._features = beta, features
         shifted = gram.copy()
         shifted[np.diag_indices_from(shifted)] += beta
-        self._factor = la.cho_factor(shifted, lower=True, overwrite_a=True)
+        self._factor = cholesky_factor(shifted.T, overwrite=True)
 
     @property
     def nbytes(self):

@@ -21,8 +21,9 @@ from kernlab.approximations.base import FeatureMap, held_bytes
 from kernlab.approximations.landmarkmap import CholeskyMap, SpectralMap
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite
+from kernlab.lapack import cholesky_factor, pivoted_cholesky
 from kernlab.parameters import one_of
-from kernlab.runtime import require_memory, row_blocks
+from kernlab.runtime import interruptible, require_memory, row_blocks
 
 FACTORS = ("cholesky", "eigenvectors", "root")
 NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out
@@ -124,7 +125,7 @@ class ExactKernel(FeatureMap):
     def _factorise(self):
         if self.factor == "cholesky":
             return self._cholesky()
-        values, vectors = la.eigh(self.matrix_)
+        values, vectors = interruptible(la.eigh, self.matrix_)
         largest = max(float(values[-1]), np.finfo(float).tiny)
         if values[0] < -1e-8 * largest:
             raise self._not_definite(values[0])
@@ -140,7 +141,7 @@ class ExactKernel(FeatureMap):
         K = self.matrix_
         largest = max(float(np.max(np.diag(K))), np.finfo(float).tiny)
         # K is symmetric: its transpose is the column-ordered array that LAPACK wants to overwrite.
-        lower, pivots, rank, _ = la.lapack.dpstrf(K.T, lower=1, tol=self.rank_tol * largest)
+        lower, pivots, rank = pivoted_cholesky(K.T, self.rank_tol * largest)
         order, features = pivots - 1, np.zeros((len(K), rank))
         for columns in row_blocks(rank, 256):
             features[order, columns] = np.tril(lower[:, columns], -columns.start)
@@ -252,7 +253,7 @@ class ShiftedExact:
         shifted = matrix.copy(order="F")
         shifted[np.diag_indices_from(shifted)] += beta
         try:
-            self._factor = la.cho_factor(shifted, lower=True, overwrite_a=True)
+            self._factor = cholesky_factor(shifted, overwrite=True)
         except la.LinAlgError:
             raise ValueError(
                 f"K + beta I is not positive definite at beta={beta:g}: raise beta above minus the "

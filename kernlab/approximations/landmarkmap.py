@@ -8,7 +8,8 @@ form the features.
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.runtime import blas_threads_for
+from kernlab.lapack import pivoted_cholesky
+from kernlab.runtime import blas_threads_for, interruptible
 
 
 class CholeskyMap:
@@ -60,7 +61,7 @@ def cholesky_map(K, floor):
     None where K has negative eigenvalues.
     """
     with blas_threads_for(len(K)):
-        lower, pivots, rank, _ = la.lapack.dpstrf(K, lower=1, tol=floor)
+        lower, pivots, rank = pivoted_cholesky(K, floor)
     order = pivots - 1
     lower = np.tril(lower)[:, :rank]
     left = K[np.ix_(order[rank:], order[rank:])] - lower[rank:] @ lower[rank:].T
@@ -76,7 +77,7 @@ def spectral_map(K, floor, *, replace):
     Also the number of eigenvalues above. None where K has negative eigenvalues.
     """
     with blas_threads_for(len(K)):
-        values, vectors = la.eigh(K)
+        values, vectors = interruptible(la.eigh, K)
     above = int(np.sum(values >= floor))
     if above == 0 or values[0] < -10 * floor:
         return None

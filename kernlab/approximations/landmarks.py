@@ -18,7 +18,13 @@ import scipy.sparse as sp
 
 from kernlab.approximations.kmeans import draw, kmeans_centres
 from kernlab.rows import as_rows, merged_rows
-from kernlab.runtime import blas_threads_for, for_each_block, require_memory, row_blocks
+from kernlab.runtime import (
+    blas_threads_for,
+    for_each_block,
+    interruptible,
+    require_memory,
+    row_blocks,
+)
 
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
 MAX_ROWS = 20_000
@@ -225,7 +231,7 @@ def _leverage(X, k, generator, kernel, weights=None):
     S = X[draw(n, min(n, max(k, 100)), generator)]
     K = kernel(S) / size
     with blas_threads_for(len(K)):
-        spectrum, directions = la.eigh(K)
+        spectrum, directions = interruptible(la.eigh, K)
     spectrum = np.maximum(spectrum, 0.0)
     explained = np.empty((n, len(K)))
 

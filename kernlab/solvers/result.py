@@ -1,13 +1,14 @@
 """What every solver returns, and the one warning for a solver that falls short."""
 
 import math
-import sys
 import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
+
+from kernlab.runtime import levels_to_the_user
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,5 @@ def warn_unless_converged(result, *, figure, reached, tol, advice):
             f"{result.solver} stopped after {result.n_iter} iterations with {figure} "
             f"{reached:.2e}, above the tolerance {tol:.2e}. {advice}",
             ConvergenceWarning,
-            stacklevel=_levels_to_the_user(),
+            stacklevel=levels_to_the_user(),
         )
-
-
-def _levels_to_the_user():
-    """The `stacklevel` of a warning that points at whoever called kernlab."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("kernlab."):
-        level, frame = level + 1, frame.f_back
-    return level

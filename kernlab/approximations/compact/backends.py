@@ -19,6 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spilu, splu
 
+from kernlab.runtime import interruptible
+
 ORDERINGS = ("amd", "metis", "nesdis", "natural")
 
 _processes_of_cholmod = set()  # in which it has run; a forked one inherits those of its parents
@@ -44,10 +46,12 @@ class Cholmod:
         try:
             if self._is_04:
                 long = matrix.indices.dtype == np.int64
-                analysis = module.analyze(matrix, ordering_method=ordering, use_long=long)
+                analysis = interruptible(
+                    module.analyze, matrix, ordering_method=ordering, use_long=long
+                )
             else:
                 matrix = sp.csc_array(matrix)
-                analysis = module.CholeskyFactor(matrix, lower=True, order=ordering)
+                analysis = interruptible(module.CholeskyFactor, matrix, lower=True, order=ordering)
         except (module.CholmodNotInstalledError, invalid) as error:
             raise _not_built_in(ordering) from error
         return self._permutation(analysis), (analysis, matrix)
@@ -60,12 +64,12 @@ class Cholmod:
         _processes_of_cholmod.add(os.getpid())
         try:
             if self._is_04:
-                analysis.cholesky_inplace(matrix)
+                interruptible(analysis.cholesky_inplace, matrix)
                 # 0.4 finds out about a matrix that is not positive definite only now.
                 lower = analysis.L()
                 lower.eliminate_zeros()  # of columns computed together; 0.5 does so itself
             else:
-                analysis.factorize(matrix)
+                interruptible(analysis.factorize, matrix)
                 lower = analysis.get_factor(kind="LL", lower=True)
         except self._module.CholmodNotPositiveDefiniteError as error:
             raise NotPositiveDefinite(str(error)) from error
@@ -91,8 +95,8 @@ class SuperLU:
         pattern = sp.csc_matrix(matrix, copy=True)
         pattern.data[:] = 1e-30
         pattern.setdiag(1.0)
-        incomplete = spilu(
-            pattern, drop_tol=1e-3, fill_factor=2.0, permc_spec="MMD_AT_PLUS_A", **_SYMMETRIC
+        incomplete = interruptible(
+            spilu, pattern, drop_tol=1e-3, fill_factor=2.0, permc_spec="MMD_AT_PLUS_A", **_SYMMETRIC
         )
         permutation = np.argsort(incomplete.perm_c).astype(np.int64)
         return permutation, permutation
@@ -100,7 +104,7 @@ class SuperLU:
     def factor(self, matrix, permutation):
         permuted = sp.csc_matrix(matrix)[permutation][:, permutation]
         try:
-            lu = splu(permuted, permc_spec="NATURAL", **_SYMMETRIC)
+            lu = interruptible(splu, permuted, permc_spec="NATURAL", **_SYMMETRIC)
         except RuntimeError as error:
             raise NotPositiveDefinite(str(error)) from error
         pivots = lu.U.diagonal()
@@ -159,7 +163,7 @@ def get_backend(name="auto"):
     """A backend by name; "auto" is the preferred one."""
     if name == "auto":
         name = available_backends()[0]
-    if name not in BACKENDS:
+    if not isinstance(name, str) or name not in BACKENDS:
         raise ValueError(f"backend={name!r} is not one of auto, {', '.join(BACKENDS)}")
     backend = BACKENDS[name]()
     if isinstance(backend, str):

@@ -27,7 +27,8 @@ from contextlib import nullcontext
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.runtime import REORDERED_SUMS, njit, single_blas_thread
+from kernlab.parameters import positive
+from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, Data, GramFactor, Sums
 from kernlab.solvers.problems import Call, check_limits
@@ -92,9 +93,7 @@ def solve_hinge_admm(
     tol, max_iter = check_limits(
         default_tol if tol is None else tol, default_steps if max_iter is None else max_iter
     )
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, not {value!r}")
+    alpha, beta = positive(alpha, "alpha"), positive(beta, "beta")
     data = Data(F, sample_weight, intercept, certified)
     data.require_room(len(call.columns) * len(call.costs), max_memory)
     columns = [passes.labels_of(column, data.m) for column in call.columns]
@@ -328,9 +327,9 @@ class MixedFactor:
     def __init__(self, gram, mix, *, alpha, beta):
         self.alpha, self.mix, n = float(alpha), mix, mix.shape[1]
         try:
-            root = la.cholesky(gram, check_finite=False)
+            root = interruptible(la.cholesky, gram, check_finite=False)
         except la.LinAlgError:  # features that depend on each other on these rows
-            values, vectors = la.eigh(gram)
+            values, vectors = interruptible(la.eigh, gram)
             root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         stacked = np.vstack([np.sqrt(beta) * root @ mix, np.sqrt(alpha) * np.eye(n)])
         (self._R,) = la.qr(stacked, mode="r", overwrite_a=True, check_finite=False)

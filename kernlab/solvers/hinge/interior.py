@@ -27,7 +27,7 @@ import numpy as np
 import scipy.linalg as la
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.runtime import for_each_block, row_blocks, single_blas_thread
+from kernlab.runtime import for_each_block, interruptible, row_blocks, single_blas_thread
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, Data, GramFactor, Sums
 from kernlab.solvers.problems import each_problem
@@ -363,11 +363,11 @@ def orthonormal_mix(data, gram):
     shows those below. Directions that rounding has swallowed are left out: S may have fewer columns
     than rows.
     """
-    values, vectors = la.eigh(gram)
+    values, vectors = interruptible(la.eigh, gram)
     even = np.maximum(values, len(gram) * np.finfo(float).eps * values[-1])
     mix = vectors / np.sqrt(even)
     # A direction now is long unless it was too short to be seen among the others.
-    values, vectors = la.eigh(_combined(data, mix).gram())
+    values, vectors = interruptible(la.eigh, _combined(data, mix).gram())
     smallest = SHOWN**2 / (even[0] / even[-1]) * values[-1]
     seen = values > max(smallest, len(gram) * np.finfo(float).eps * values[-1])
     return mix @ (vectors[:, seen] / np.sqrt(values[seen]))

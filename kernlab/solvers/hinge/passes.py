@@ -16,9 +16,11 @@ import scipy.sparse as sp
 from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features
+from kernlab.lapack import cholesky_factor
 from kernlab.runtime import (
     bar_options,
     for_each_block,
+    interruptible,
     require_memory,
     row_blocks,
     thread_count,
@@ -250,14 +252,14 @@ class GramFactor:
         try:
             self._factor = self._factorised(beta * gram, ridge)
         except la.LinAlgError:
-            values, vectors = la.eigh(gram)
+            values, vectors = interruptible(la.eigh, gram)
             floor = len(gram) * np.finfo(float).eps * max(values[-1], TINY)
             repaired = (vectors * np.maximum(values, floor)) @ vectors.T
             self._factor = self._factorised(beta * repaired, ridge)
 
     def _factorised(self, matrix, ridge):
         matrix[np.diag_indices_from(matrix)] += self.alpha + ridge
-        return la.cho_factor(matrix, lower=True, check_finite=False)
+        return cholesky_factor(matrix)
 
     def __call__(self, u, g):
         """The next u, and the weights of the features given, which are the same here."""

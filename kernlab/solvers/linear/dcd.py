@@ -53,7 +53,7 @@ def solve_dcd(
     loss="hinge",
     intercept="penalised",
     tol=1e-3,
-    max_iter=1000,
+    max_iter=5000,
     sample_weight=None,
     random_state=0,
     start=None,

@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 from kernlab.features import as_features
 from kernlab.runtime import (
     for_each_block,
+    interruptible,
     memory_limit,
     require_memory,
     single_blas_thread,
@@ -82,6 +83,8 @@ def solve_liblinear(
     tol, max_iter = check_limits(
         1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
     )
+    if tol == 0.0:
+        raise ValueError("tol must be above 0 for LIBLINEAR, which else never ends")
     call = Call(y, C, start)
     _check(method, loss, intercept, call.starts)
     dual_of = as_features(F).dual_of
@@ -183,7 +186,7 @@ def fit_liblinear(
         F, y, costs = F[rows], y[rows], costs[rows]
     with warnings.catch_warnings(), single_blas_thread():  # its short products gain by no threads
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(F, y, costs)
+        interruptible(model.fit, F, y, costs)
     w, b = model.coef_.ravel().astype(F.dtype), float(np.ravel(model.intercept_)[0])
     return w, b, int(np.max(model.n_iter_)), time.perf_counter() - began
 

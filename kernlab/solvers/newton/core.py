@@ -31,6 +31,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from kernlab.parameters import not_negative
 from kernlab.solvers.losses import signs
 from kernlab.solvers.result import observed_order
 
@@ -66,8 +67,7 @@ def intervals_for(loss, y, costs, epsilon=0.1):
         y = signs(y, len(costs))
         return Intervals(np.where(y > 0, 1.0, -np.inf), np.where(y > 0, np.inf, -1.0), costs)
     if loss == "squared_epsilon_insensitive":
-        if not (np.isfinite(epsilon) and epsilon >= 0):
-            raise ValueError(f"epsilon must be a number that is not negative, not {epsilon!r}")
+        epsilon = not_negative(epsilon, "epsilon")
         y = np.asarray(y, dtype=np.float64)
         if y.shape != costs.shape:
             raise ValueError(f"{len(costs)} rows of features, but targets of shape {y.shape}")

@@ -22,12 +22,12 @@ from types import MappingProxyType
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.features import Features, as_features
+from kernlab.features import Features, as_features, warn_of_slow_passes
 from kernlab.runtime import on_single_blas_thread
 from kernlab.solvers.certificates import INTERCEPTS, balanced
 from kernlab.solvers.losses import row_costs
 from kernlab.solvers.newton.core import Intervals, Iteration, at_once, intervals_for, together
-from kernlab.solvers.newton.preconditioners import PRECONDITIONERS, cheapest
+from kernlab.solvers.newton.preconditioners import PRECONDITIONERS, cheapest, require_room
 from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
 
@@ -89,7 +89,8 @@ def solve_newton(
     random_state : of that part; None draws as 0 does.
     start : (w, b), or a result with as many features or fewer (the first), instead of a warm-up.
     callback : function of each row of the trace, as it is written.
-    max_memory : taken as by all solvers; the values of F are the caller's.
+    max_memory : for the k x k matrices of "direct" and "grouped", which "auto" leaves where they
+        have no room, and for features that are formed in blocks; the values of F are the caller's.
 
     Returns
     -------
@@ -102,6 +103,7 @@ def solve_newton(
     if rows.map_ is None:
         rows = rows.kept(max_memory)
     rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
+    warn_of_slow_passes(rows, max_memory)
     tol, max_iter = check_limits(
         1e-6 if tol is None else tol, 200 if max_iter is None else max_iter
     )
@@ -117,7 +119,7 @@ def solve_newton(
     for number, column in enumerate(call.columns):
         began = time.perf_counter()
         problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
-        iteration = _FeatureIteration(problem, method, eta, number, callback)
+        iteration = _FeatureIteration(problem, method, eta, number, callback, max_memory)
         if call.starts[number] is not None:
             iteration.point = problem.at(_checked_start(call.starts[number], problem))
         elif warm_up:
@@ -224,7 +226,7 @@ class Point:
         # Without a balance to keep, sum_i a_i x_i is what the gradient is made of.
         pulled = -C * self.slope[:-1] if intercept != "free" else self.problem.rows.rdot(some, live)
         quadratic = float(pulled @ pulled) + (some.sum() ** 2 if intercept == "penalised" else 0.0)
-        return a, float(linear - 0.5 * quadratic - 0.25 * np.sum(some * some / costs) / C)
+        return a, float(linear - 0.5 * quadratic - 0.25 * float((some / (C * costs)) @ some))
 
 
 class _FeatureIteration(Iteration):
@@ -232,10 +234,11 @@ class _FeatureIteration(Iteration):
 
     no_cost = MappingProxyType({"work": 0, "products": 0})
 
-    def __init__(self, problem, method, eta, number=0, callback=None):
+    def __init__(self, problem, method, eta, number=0, callback=None, max_memory=None):
         super().__init__(problem.intervals, number, callback)
         rows, costs = problem.rows, problem.intervals.costs
         self.problem, self.method, self.eta, self.preconditioner = problem, method, eta, None
+        self.max_memory = max_memory
         self.origin = self.point = problem.at(np.zeros(rows.shape[1] + 1))
         if not (np.isfinite(self.origin.value) and np.all(np.isfinite(self.origin.slope))):
             raise ValueError("the features hold values that are not finite")
@@ -249,7 +252,9 @@ class _FeatureIteration(Iteration):
         if size < max(2 * k, 1000):
             return
         chosen = np.sort(generator.choice(n, size, replace=False))
-        part = _FeatureIteration(self.problem.part(chosen), self.method, self.eta)
+        part = _FeatureIteration(
+            self.problem.part(chosen), self.method, self.eta, max_memory=self.max_memory
+        )
         part.begin_on_samples(C, generator)
         part.steps_left = SAMPLE_STEPS
         together([part.iterate(C, *LOOSE)])
@@ -261,7 +266,9 @@ class _FeatureIteration(Iteration):
     def in_double(self):
         """The same iteration on rows of higher precision, from the same place."""
         problem = replace(self.problem, rows=self.problem.rows.in_double)
-        other = _FeatureIteration(problem, self.method, self.eta, self.number, self.callback)
+        other = _FeatureIteration(
+            problem, self.method, self.eta, self.number, self.callback, self.max_memory
+        )
         other.point, other.solved_for = problem.at(self.point.x), self.solved_for
         # Rows of another precision hardly change what preconditions.
         other.method, other.preconditioner = self.method, self.preconditioner
@@ -312,7 +319,9 @@ class _FeatureIteration(Iteration):
         """The method, and what preconditions."""
         rows, costs = self.problem.rows, self.intervals.costs
         if self.method == "auto":
-            self.method = cheapest(rows, np.count_nonzero(self.point.active))
+            self.method = cheapest(rows, np.count_nonzero(self.point.active), self.max_memory)
+        elif self.method != "cg":
+            require_room(rows.shape[1], self.max_memory)
         kind = PRECONDITIONERS[self.method]
         self.preconditioner = kind and kind(rows, costs)
         if self.method == "grouped" and BY_GROUPS not in self.notes:

@@ -17,7 +17,13 @@ to it is below 1, few are large, and conjugate gradients take five to ten produc
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.runtime import blas_threads_for
+from kernlab.lapack import cholesky_factor
+from kernlab.runtime import (
+    blas_threads_for,
+    memory_limit,
+    require_memory,
+    thread_count,
+)
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MANY_VALUES = 2**21
@@ -33,7 +39,24 @@ GROUPED = {"factors": 8 * (2 + 2 / 3), "products": 60}
 MOST_FEATURES = {"direct": 6000, "grouped": 16_000}  # whose factors are worth their time
 
 
-def cheapest(rows, n_active):
+def bytes_of_factors(k):
+    """What the Gram matrix of k features, the matrix of a step and its factor take, and the sums
+    of further threads."""
+    return 8 * (k + 1) ** 2 * (2 + thread_count())
+
+
+def require_room(k, max_memory):
+    """Refuse Gram matrices that exceed max_memory."""
+    require_memory(
+        bytes_of_factors(k),
+        max_memory,
+        what=f"Newton's method with a factor for {k:,} features",
+        arithmetic=f"{2 + thread_count()} x {k + 1:,}^2 x 8 bytes",
+        way_out="Allow more with max_memory, take fewer features, or method='cg' without a factor.",
+    )
+
+
+def cheapest(rows, n_active, max_memory=None):
     """The method likely to take the least time, where so many of the rows are active: "direct",
     "grouped" or, for features of which both need too large factors, "cg"."""
     k = rows.shape[1]
@@ -46,7 +69,8 @@ def cheapest(rows, n_active):
         costs["grouped"] = (
             GROUPED["factors"] * k**3 + GROUPED["products"] * SINGLE_VALUE * n_active * k
         )
-    possible = [name for name in costs if k <= MOST_FEATURES[name]]
+    has_room = bytes_of_factors(k) <= memory_limit(max_memory)
+    possible = [name for name in costs if has_room and k <= MOST_FEATURES[name]]
     return min(possible, key=costs.get, default="cg")
 
 
@@ -93,12 +117,12 @@ class _Preconditioner:
 
     def _factored(self, hessian):
         try:
-            return la.cho_factor(hessian, lower=True, check_finite=False)
+            return cholesky_factor(hessian)
         except la.LinAlgError:
             if self.dtype == SINGLE:
                 raise
         hessian[np.diag_indices(len(hessian))] += np.finfo(float).eps * np.trace(hessian)
-        return la.cho_factor(hessian, lower=True, check_finite=False)
+        return cholesky_factor(hessian)
 
 
 class ActiveGram(_Preconditioner):
@@ -134,7 +158,7 @@ class GroupedGram(_Preconditioner):
 
     def _factored(self, hessian):
         try:
-            return la.cho_factor(hessian.astype(SINGLE), lower=True, check_finite=False)
+            return cholesky_factor(hessian.astype(SINGLE))
         except la.LinAlgError:
             return super()._factored(hessian)
 
