@@ -3,9 +3,10 @@
 PROFILE ?= quick
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 ONLY ?=
+MINUTES ?= 30
 BIN := .venv/bin
 
-.PHONY: help reproduce report test lab lint lock clean
+.PHONY: help reproduce report test fuzz lab lint lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -23,6 +24,9 @@ report: .venv/ready ## the report of what has been computed
 
 test: .venv/ready ## all tests, the notebooks included
 	@.ci/test
+
+fuzz: .venv/ready ## hostile fits and damaged files with new seeds, for MINUTES=30
+	@$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES)
 
 lab: .venv/ready ## JupyterLab on the notebooks
 	@$(BIN)/kernlab lab

@@ -41,14 +41,20 @@ def resolve_gamma(gamma, X, sample_weight=None):
         return float(positive(gamma, "gamma"))
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    if gamma == "scale":
-        spread = X.shape[1] * _variance_of_entries(X, sample_weight)
-    elif gamma == "variance":
-        spread = total_variance(X, sample_weight)
-    elif gamma == "median":
-        spread = 2.0 * _median_distance(X) ** 2
-    else:
-        raise ValueError(f"gamma={gamma!r} is not a number nor one of {', '.join(GAMMA_RULES)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if gamma == "scale":
+            spread = X.shape[1] * _variance_of_entries(X, sample_weight)
+        elif gamma == "variance":
+            spread = total_variance(X, sample_weight)
+        elif gamma == "median":
+            spread = 2.0 * _median_distance(X) ** 2
+        else:
+            raise ValueError(f"gamma={gamma!r} is not a number nor one of {', '.join(GAMMA_RULES)}")
+    if not np.isfinite(spread):
+        raise ValueError(
+            f"the rows are too large for the rule {gamma!r}: their squares are infinite in double "
+            "precision. Scale the features, or give a number instead of the rule"
+        )
     return 1.0 / spread if spread > 0 else 1.0
 
 

@@ -141,10 +141,12 @@ class Polynomial(Kernel):
 
     def _fill(self, X, right, out):
         inner_products(X, right, out)
-        out *= self.gamma
-        out += self.coef0
-        np.power(out, self.degree, out=out)
+        with np.errstate(over="ignore", invalid="ignore"):
+            out *= self.gamma
+            out += self.coef0
+            np.power(out, self.degree, out=out)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def diag(self, X):
         return (self.gamma * _squared_lengths(X) + self.coef0) ** self.degree
 

@@ -4,6 +4,7 @@ A parameter means the same in every estimator, approximation and solver, so that
 serves all of them: `check_parameters`.
 """
 
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,24 +12,26 @@ from sklearn.utils import check_random_state
 
 from kernlab.runtime import parse_bytes
 
+LARGEST_WHOLE = 2**31 - 1  # that compiled code can count to
+
 
 def positive(value, name):
     """The value as a float, if it is a positive and finite number."""
-    if not (_is_number(value) and np.isfinite(value) and value > 0):
+    if not (_is_finite(value) and value > 0):
         raise ValueError(f"{name} must be a positive number, not {value!r}")
     return float(value)
 
 
 def not_negative(value, name):
     """The value as a float, if it is a finite number and not below zero."""
-    if not (_is_number(value) and np.isfinite(value) and value >= 0):
+    if not (_is_finite(value) and value >= 0):
         raise ValueError(f"{name} must be a number that is not negative, not {value!r}")
     return float(value)
 
 
 def finite(value, name):
     """The value as a float, if it is a finite number."""
-    if not (_is_number(value) and np.isfinite(value)):
+    if not _is_finite(value):
         raise ValueError(f"{name} must be a finite number, not {value!r}")
     return float(value)
 
@@ -42,8 +45,12 @@ def share(value, name):
 
 def whole(value, name):
     """The value as an int, if it is a positive whole number; 5.0 is one, True is none."""
-    if not (_is_number(value) and value >= 1 and value == np.floor(value) and np.isfinite(value)):
+    if not (_is_finite(value) and value >= 1 and value == int(value)):
         raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+    if value > LARGEST_WHOLE:
+        raise ValueError(
+            f"{name}={value!r} is more than can be counted to: {LARGEST_WHOLE} at most"
+        )
     return int(value)
 
 
@@ -56,6 +63,13 @@ def one_of(*choices):
         return value
 
     return check
+
+
+def word(value, name):
+    """Any word: who looks it up says which there are."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a word, not {value!r}")
+    return value
 
 
 def costs(value, name):
@@ -86,6 +100,17 @@ def seed(value, name):
     return value
 
 
+def precision(value, name):
+    """The floating point precision, if it is single or double."""
+    try:
+        dtype = np.dtype(value) if isinstance(value, str | type | np.dtype) else None
+    except TypeError:
+        dtype = None
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"{name}={value!r} must be float32, float64 or None")
+    return dtype
+
+
 def flag(value, name):
     """True or False."""
     if not isinstance(value, bool | np.bool_):
@@ -113,6 +138,7 @@ PARAMETERS = {
     "leaf_size": (whole, ()),
     "max_memory": (lambda value, name: parse_bytes(value), (None,)),
     "random_state": (seed, ()),
+    "dtype": (precision, (None,)),
     "intercept": (one_of("free", "penalised", "none"), ()),
 }
 
@@ -142,6 +168,14 @@ def check_parameters(values, **own):
         value, (check, words) = values[name], table[name]
         if not ((value is None or isinstance(value, str)) and value in words):
             check(value, name)
+
+
+def _is_finite(value):
+    """Whether it is a number that double precision can hold."""
+    try:
+        return _is_number(value) and math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 def _is_number(value):

@@ -113,6 +113,8 @@ def _means(rows, nearest, n_centres, weights):
     """The mean of each cluster; zero for a cluster without rows."""
     weights = np.ones(len(nearest)) if weights is None else weights
     sizes = np.bincount(nearest, weights, minlength=n_centres)
+    sizes, exponents = np.frexp(sizes)  # in single precision tiny weights would be none
+    weights = np.ldexp(weights, -exponents[nearest])
     order = np.argsort(nearest, kind="stable")
     counts = np.bincount(nearest, minlength=n_centres)
     members = sp.csr_matrix(

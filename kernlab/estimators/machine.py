@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
 from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
-from kernlab.parameters import check_parameters, one_of, positive, whole, width
+from kernlab.parameters import check_parameters, flag, one_of, positive, whole, width, word
 from kernlab.rows import ArrayRows, distinct_rows, validate_rows
 from kernlab.runtime import memory_limit
 from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
@@ -33,6 +33,11 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
     "sigma": (width, (*GAMMA_RULES, "quantile", "cv")),
     "leaf_size": (whole, (None,)),
     "prediction": one_of("exact", "structure"),
+    "max_degree": whole,
+    "to_optimum": flag,
+    "merge": flag,
+    "approximation": word,
+    "solver": word,
 }
 DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
 NESTED = "n_landmarks"  # of maps whose first features are those of fewer landmarks
@@ -56,6 +61,13 @@ def gamma_of(name):
 
 KERNEL = same("kernel", "gamma", "degree", "coef0")
 WHERE_USED = same("random_state", "max_memory")
+
+
+def is_word(value, word):
+    """Whether a parameter is this word."""
+    return isinstance(value, str) and value == word
+
+
 SOLVER = same("loss", "intercept", "tol", "max_iter", "random_state")
 
 
@@ -139,6 +151,8 @@ class Pair:
             solver.check(self.loss, self.intercept)
         part, taken = f"approximation {self.approximation!r}", kind().get_params(deep=False)
         ours = self._arguments(part, taken, self.to_approximation, self.approximation_params)
+        chosen_later = [theirs for theirs, value in ours.items() if is_word(value, "cv")]
+        check_parameters({n: v for n, v in ours.items() if n not in chosen_later}, **kind.checks)
         part, taken = f"solver {name!r}", solver.parameters
         theirs = self._arguments(part, taken, self.to_solver, self.solver_params)
         return Plan(kind, ours, solver, theirs)
@@ -192,6 +206,7 @@ class Pair:
         -------
         self
         """
+        self.plan()  # what no parameter can be is refused before anything is tried
         if choose := self.chooser():
             return self.become(vars(choose(self, X, y, sample_weight)))
         fit_together([self], X, y, sample_weight)
@@ -199,8 +214,7 @@ class Pair:
 
     def chooser(self):
         """What fits a machine like this with the best value of the parameter that is "cv"."""
-        values = {name: getattr(self, name) for name in self.chosen_by}
-        asked = [name for name, value in values.items() if isinstance(value, str) and value == "cv"]
+        asked = [name for name in self.chosen_by if is_word(getattr(self, name), "cv")]
         return self.chosen_by[asked[0]] if asked else None
 
     def become(self, attributes):

@@ -22,11 +22,21 @@ from kernlab.estimators.machine import WHERE_USED, Classifier, gamma_of, keep, s
 from kernlab.estimators.sweep import sweep
 from kernlab.rows import distinct_rows, validate_rows
 
+MEASURED = ("cv_accuracy", "cv_accuracy_sd", "fit_seconds", "predict_seconds", "message")
+N_FOLDS = 5
 WIDTHS = 2.0 ** -np.arange(8)  # tried by default, of the largest that the floor allows
 
 
 def cross_validate_sigma(
-    machine, X, y, sigmas=None, *, floor=0.99, n_folds=5, sample_weight=None, random_state=None
+    machine,
+    X,
+    y,
+    sigmas=None,
+    *,
+    floor=0.99,
+    n_folds=N_FOLDS,
+    sample_weight=None,
+    random_state=None,
 ):
     """Cross-validated accuracy of a SparseCholeskySVC for each sigma whose matrix is sparse enough.
 
@@ -76,6 +86,7 @@ def cross_validate_sigma(
                 sample_weight=sample_weight, progress=False,
                 validation=StratifiedKFold(n_folds, shuffle=True, random_state=random_state),
             )  # fmt: skip
+        tried = tried.reindex(columns=list(dict.fromkeys([*tried, *MEASURED])))  # where all failed
         table.loc[enough, "accuracy"] = tried["cv_accuracy"].to_numpy()
         errors = tried["cv_accuracy_sd"].to_numpy() / np.sqrt(n_folds)
         table.loc[enough, "standard_error"] = errors
@@ -90,6 +101,9 @@ def best_sigma(table):
     """The smallest of the widths with the best accuracy: of two as good, the sparser."""
     tried = table[table.status == "ok"]
     if tried.empty:
+        failed = [s for s in table.status if not s.startswith("sparsity")]
+        if failed:
+            raise ValueError(f"no sigma could be tried: {failed[0]}")
         raise ValueError(
             "no sigma was tried: each gives a matrix denser than the floor. Lower the floor, or "
             f"try widths below {table.sigma.min():.3g}"
@@ -100,6 +114,13 @@ def best_sigma(table):
 def _with_best_sigma(machine, X, y, sample_weight):
     """The machine fitted with the width that cross-validation on its rows chooses."""
     rows = validate_rows(machine.with_params(), X, y, supervised=True)
+    machine.row_weights(rows.labels, sample_weight)  # which refuses what are none
+    rarest = np.unique(rows.labels, return_counts=True)[1].min(initial=len(rows))
+    if rarest < N_FOLDS:
+        raise ValueError(
+            f"sigma='cv' leaves out a fifth of each class in turns, but one has {rarest} rows: "
+            "give sigma a number"
+        )
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     table = cross_validate_sigma(
         machine,

@@ -102,7 +102,22 @@ def validate_rows(
     }
     if not supervised:
         return ArrayRows(validate_data(estimator, X, **checks), y)
+    _check_kind(y, numeric_labels)
     return ArrayRows(*validate_data(estimator, X, y, y_numeric=numeric_labels, **checks))
+
+
+def _check_kind(y, numeric):
+    """Refuse labels that no order or, if `numeric`, no number can be made of."""
+    if getattr(y, "dtype", None) is not None and y.dtype.kind in "iufb":
+        return
+    try:
+        if numeric and y is not None:
+            np.asarray(y, dtype=np.float64)
+        elif np.asarray(y).dtype == object:
+            sorted(set(np.asarray(y).flat))
+    except (TypeError, ValueError):
+        wanted = "numbers, to be regressed on" if numeric else "all words or all numbers"
+        raise ValueError(f"the labels y must be {wanted}") from None
 
 
 def _is_streamed(X):
@@ -143,6 +158,7 @@ def _checked_stream(estimator, rows, reset, supervised, numeric_labels, min_rows
         return rows
     if rows.labels is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no labels")
+    _check_kind(rows.labels, numeric_labels)
     y = column_or_1d(rows.labels, warn=True)
     if numeric_labels:
         y = y.astype(np.float64)

@@ -72,7 +72,10 @@ def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=Non
     else:
         if labels is not None and label is None:
             label = False
-        form, header, n_features = _table_of(first, path, n_features, label)
+        try:
+            form, header, n_features = _table_of(first, path, n_features, label)
+        except DataError as error:
+            raise DataError(f"{path}, at its beginning: {error}") from error
     read = _in_memory if is_compressed(path) else TextRows
     return read(path, form, n_features=n_features, header=header, labels=labels)
 
@@ -203,11 +206,14 @@ def _in_memory(path, form, *, n_features, header, labels):
 
 def _mapped(path):
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "iufb":
+            raise ValueError(f"an array of {matrix.ndim} axes of {matrix.dtype}")
+    except Exception as error:  # a damaged head may be anything to NumPy's parser
         raise DataError(
             f"{path} is not a matrix in NumPy's .npy format ({error}); write it with numpy.save"
         ) from error
+    return matrix
 
 
 def _stamp(status):
@@ -252,7 +258,7 @@ def _table_of(rows, path, n_features, label):
     header = int(not any(_is_number(field) for field in fields))
     names = fields if header else None
     if header and len(rows) == 1:
-        raise DataError(f"{path} holds no rows")
+        raise DataError("there is a head, but no rows follow")
     values = Table(separator).fields(rows[1]) if header else fields
     target = _target(names, fields, n_features, label)
     words = target is not None and target < len(values) and not _is_number(values[target])

@@ -74,7 +74,8 @@ def prepare_right(X, Y, distances=False, gamma=None):
         shift = _centre(Y)
         Y = Y - shift
     if gamma is not None:
-        Y = Y * Y.dtype.type(np.sqrt(gamma))
+        with np.errstate(over="ignore", invalid="ignore"):  # then differences are taken
+            Y = Y * Y.dtype.type(np.sqrt(gamma))
     norms = squared_norms(Y)
     dense_y = 1.0 if not sp.issparse(Y) else Y.nnz / max(1, Y.shape[0] * Y.shape[1])
     dense_x = 1.0 if not sp.issparse(X) else X.nnz / max(1, X.shape[0] * X.shape[1])
@@ -149,6 +150,11 @@ def inner_products(X, right, out):
     Y = right.rows
     if sp.issparse(X) and right.fill_left:
         X = X.toarray()
+    with np.errstate(over="ignore", invalid="ignore"):  # who uses infinite products refuses them
+        _multiply(X, Y, out)
+
+
+def _multiply(X, Y, out):
     if sp.issparse(X) and sp.issparse(Y):
         (X @ Y.T).toarray(out=out) if X.dtype == out.dtype else np.copyto(out, (X @ Y.T).toarray())
     elif sp.issparse(Y):
@@ -175,15 +181,15 @@ def gaussian_exponents(X, right, out):
     Where exp of them is not zero, they are right to 3e-7 (in single precision to 3e-4) for every
     pair of rows, however far from the others these lie; between equal rows they are 0.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is in doubt below
-        norms = _signed_squares(X, right, out, -1.0)
+    norms = _signed_squares(X, right, out, -1.0)  # what overflows is in doubt below
     eps, p = float(np.finfo(out.dtype).eps), X.shape[1]
     # Rounding adds up by chance; only a bound excludes that what is zero seems not to be.
     tolerable = LARGEST_ERROR[out.dtype] / (eps * (8.0 + np.sqrt(p)))
     limits = (eps * (16.0 + p / 8.0), tolerable, VANISHING[out.dtype])
     pairs = _doubtful_pairs(out, norms, right.norms, *(out.dtype.type(limit) for limit in limits))
     if len(pairs[0]):
-        exact = right.gamma * exact_squares(X, right.given, *pairs)
+        with np.errstate(over="ignore"):
+            exact = right.gamma * exact_squares(X, right.given, *pairs)
         out[pairs] = -np.minimum(exact, np.finfo(out.dtype).max)
 
 
@@ -193,7 +199,11 @@ def _signed_squares(X, right, out, sign):
     With two more columns one product gives all of |x|^2 + |z|^2 - 2 x . z, and `out` is written
     once.
     """
-    X = X.astype(out.dtype, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _scaled_squares(X.astype(out.dtype, copy=False), right, out, sign)
+
+
+def _scaled_squares(X, right, out, sign):
     scale = out.dtype.type(np.sqrt(right.gamma))
     if right.shift is not None:
         X = X - right.shift

@@ -279,7 +279,10 @@ class Table:
         """The fields of a line."""
         if self.separator == "blank":
             return line.split()
-        return next(csv.reader([line], delimiter=self.separator, skipinitialspace=True))
+        try:
+            return next(csv.reader([line], delimiter=self.separator, skipinitialspace=True))
+        except csv.Error as error:
+            raise DataError(f"a line cannot be parted at its separators: {error}") from error
 
 
 def _exact_numbers(pd):

@@ -214,7 +214,8 @@ def dual_objective(squared_norm, dual, y, costs, loss, intercept):
     if intercept == "penalised":
         squared_norm = squared_norm + float(dual @ y) ** 2
     live = costs > 0
-    quadratic = loss.dual_diagonal(costs[live]) @ dual[live] ** 2
+    # Squares of dual variables may vanish where what is divided by a small cost does not.
+    quadratic = (loss.dual_diagonal(costs[live]) * dual[live]) @ dual[live]
     return float(dual.sum()) - 0.5 * squared_norm - 0.5 * float(quadratic)
 
 

@@ -63,10 +63,24 @@ def signs(y, n_rows):
     return y
 
 
+SMALLEST, LARGEST = 1e-300, 1e150  # costs, whose reciprocals and squares are still numbers
+
+
 def row_costs(C, n_rows, sample_weight=None):
     """C for each row: C times its weight; a row of weight zero counts for nothing."""
     if not (isinstance(C, numbers.Real) and np.isfinite(C) and C > 0):
         raise ValueError(f"C must be a positive number, not {C!r}")
+    costs = _weighted(C, n_rows, sample_weight)
+    if np.any((costs > LARGEST) | ((costs < SMALLEST) & (costs > 0))):
+        named = f"C={C!r}" if sample_weight is None else f"C={C!r} times sample_weight"
+        raise ValueError(
+            f"{named} is beyond what can be computed with: a row's cost must lie between "
+            f"{SMALLEST:g} and {LARGEST:g}, or be 0"
+        )
+    return costs
+
+
+def _weighted(C, n_rows, sample_weight):
     if sample_weight is None:
         return np.full(n_rows, float(C))
     weights = np.asarray(sample_weight, dtype=np.float64)

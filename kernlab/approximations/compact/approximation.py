@@ -20,14 +20,14 @@ from kernlab.approximations.compact.assembly import (
     SparseProduct,
     find_search,
 )
-from kernlab.approximations.compact.backends import NotPositiveDefinite
+from kernlab.approximations.compact.backends import BACKENDS, ORDERINGS, NotPositiveDefinite
 from kernlab.approximations.compact.factor import FACTOR_BYTES, Analysis, factorise
 from kernlab.approximations.compact.widths import predict_entries, resolve_kernel
 from kernlab.approximations.spectrum import gershgorin_radii, smallest_eigenvalue
 from kernlab.bandwidth import GAMMA_RULES
 from kernlab.features import Features
 from kernlab.kernels import Compact, askey_exponent
-from kernlab.parameters import positive
+from kernlab.parameters import one_of, positive
 from kernlab.runtime import single_blas_thread
 
 LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
@@ -96,7 +96,11 @@ class CompactKernel(FeatureMap):
     random_state: object = None
     max_memory: object = None
 
-    checks: ClassVar[dict] = {"gamma": (positive, (*GAMMA_RULES, "quantile"))}
+    checks: ClassVar[dict] = {
+        "gamma": (positive, (*GAMMA_RULES, "quantile")),
+        "ordering": one_of(*ORDERINGS),
+        "backend": one_of("auto", *BACKENDS),
+    }
 
     # ------------------------------------------------------------------------ fitting
     def count_rows(self, counts):

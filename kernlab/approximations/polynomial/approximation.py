@@ -177,7 +177,7 @@ class PolynomialMap(FeatureMap):
             self._require_memory(n)
             self.centres_ = self._drawn_centres(rows, n, merged, sample_weight)
         else:
-            n = len(self.centres) if n is None else n
+            n = np.size(self.centres, 0) if n is None and np.ndim(self.centres) else n or 1
             self._require_memory(n)
             self.centres_ = self._given_centres(n)
         self.n_centres_ = len(self.centres_)
@@ -235,7 +235,11 @@ class PolynomialMap(FeatureMap):
         return self._scaled(as_dense(rows.take(chosen)))
 
     def _given_centres(self, n):
-        centres = np.asarray(self.centres, dtype=np.float64)
+        try:
+            centres = np.asarray(self.centres, dtype=np.float64)
+        except (TypeError, ValueError):
+            words = ", ".join(CENTRES)
+            raise ValueError(f"centres={self.centres!r} is neither {words} nor points") from None
         if centres.ndim != 2 or centres.shape[1] != self.n_features_in_ or len(centres) < 1:
             raise ValueError(
                 f"centres is an array of shape {centres.shape}; it must be points of "

@@ -34,6 +34,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_scalar
 
+from kernlab.parameters import positive
 from kernlab.runtime import require_memory
 from kernlab.solvers.certificates import (
     INTERCEPTS,
@@ -126,7 +127,7 @@ def solve_dual_admm(
     check_scalar(acceleration, "acceleration", Integral, min_val=0)
     if prescribed:
         check_scalar(steps, "steps", Integral, min_val=1)
-    if not 0 < relaxation < 2:
+    if positive(relaxation, "relaxation") >= 2:
         raise ValueError(f"relaxation must lie between 0 and 2, not {relaxation!r}")
     for name, value, offered in (
         ("intercept", intercept, INTERCEPTS), ("certificate", certificate, CERTIFICATES)

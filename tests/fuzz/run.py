@@ -1,0 +1,102 @@
+"""Fuzz with new seeds for some minutes: `make fuzz MINUTES=30`.
+
+Cases run in a process of their own, so that a crash or a hang costs that case alone and is told.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+CASES_PER_PROCESS, LONGEST = 200, 60
+KINDS = ("fit", "fit", "fit", "file")
+
+
+def work(kind, first, count):
+    """Judge cases one after the other; a line when one begins, and one with its verdict."""
+    from files import judge_file, make_file
+    from fits import make_case
+    from verdicts import judge
+
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, first + count):
+            faulthandler.dump_traceback_later(LONGEST, exit=True)
+            print(json.dumps([seed]), flush=True)
+            case = make_case(seed) if kind == "fit" else make_file(seed)
+            verdict = judge(case) if kind == "fit" else judge_file(case, Path(folder))
+            said = f"{case.kind.__name__} {case.params} {case.said}" if kind == "fit" else case.said
+            found = [verdict.text, said] if verdict.is_finding else []
+            print(json.dumps([seed, verdict.what, *found]), flush=True)
+
+
+def run(minutes, seed, told):
+    """Fuzz until the time is over; how often there was each verdict, and the findings."""
+    counts, findings, end = {"fit": Counter(), "file": Counter()}, [], time.time() + 60 * minutes
+    batch = 0
+    while time.time() < end:
+        kind = KINDS[batch % len(KINDS)]
+        first, last = seed + batch * CASES_PER_PROCESS, seed + (batch + 1) * CASES_PER_PROCESS
+        while first < last and time.time() < end:
+            first = _watched(kind, first, last - first, end, counts[kind], findings, told)
+        batch += 1
+    return counts, findings
+
+
+def _watched(kind, first, count, end, counts, findings, told):
+    """Run a process of cases; where to go on."""
+    command = [sys.executable, __file__, "--work", kind, str(first), str(count)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    begun = None
+    for line in process.stdout:
+        seed, *rest = json.loads(line)
+        if not rest:
+            begun = seed
+            continue
+        begun = None
+        counts[rest[0]] += 1
+        if len(rest) > 1:
+            findings.append({"kind": kind, "seed": seed, "verdict": rest[0], "text": rest[1:]})
+            told(f"{kind} {seed}: {' | '.join(rest)}")
+        if time.time() > end:
+            process.kill()
+            return first + count
+    errors = process.stderr.read()
+    process.wait()
+    if begun is None:
+        return first + count
+    what = "hang" if "Timeout (" in errors else "crash"
+    counts[what] += 1
+    findings.append({"kind": kind, "seed": begun, "verdict": what, "text": [errors[-3000:]]})
+    told(f"{kind} {begun}: {what}\n{errors[-3000:]}")
+    return begun + 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=None, help="of the first case; by the clock")
+    parser.add_argument("--summary", type=Path, default=Path(".artefacts/fuzz.json"))
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.work:
+        return work(chosen.work[0], int(chosen.work[1]), int(chosen.work[2]))
+    seed = int(time.time()) if chosen.seed is None else chosen.seed
+    counts, findings = run(chosen.minutes, seed, lambda text: print(text, flush=True))
+    told = {kind: dict(found) for kind, found in counts.items()}
+    chosen.summary.parent.mkdir(parents=True, exist_ok=True)
+    summary = {"first seed": seed, "minutes": chosen.minutes, "counts": told, "findings": findings}
+    chosen.summary.write_text(json.dumps(summary, indent=1) + "\n")
+    for kind, found in counts.items():
+        print(f"{sum(found.values()):,} {kind}s: {dict(found.most_common())}")
+    print(f"{len(findings)} findings; the summary is in {os.fspath(chosen.summary)}")
+    return int(bool(findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
