@@ -316,6 +316,19 @@ def write_whole(path, content):
 
 
 # -------------------------------------------------------------------------------------------- time
+_told = contextvars.ContextVar("told", default=lambda line: None)
+
+
+@contextmanager
+def telling(tell):
+    """Inside, `tell(line)` hears when a stage begins, and what it took."""
+    before = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
 class Stopwatch:
     """The seconds that stages take, in a dict of timings.
 
@@ -338,11 +351,14 @@ class Stopwatch:
     @contextmanager
     def stage(self, name):
         """Add the seconds inside to those of the stage."""
-        began = perf_counter()
+        began, tell = perf_counter(), _told.get()
+        tell(f"{name} ...")
         try:
             yield
         finally:
-            self.timings[name] = self.timings.get(name, 0.0) + perf_counter() - began
+            spent = perf_counter() - began
+            self.timings[name] = self.timings.get(name, 0.0) + spent
+        tell(f"{name}: {spent:.2f} s")
 
     @property
     def total(self):

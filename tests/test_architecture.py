@@ -105,7 +105,7 @@ def test_the_top_level_holds_what_it_should():
     if root is None:
         pytest.skip("kernlab runs from an installation without its checkout")
     expected = {"notebooks", "kernlab", "data", "figures", "tests", "environment.yml", "README.md"}
-    files = {"LICENSE", "Makefile", "pyproject.toml", "requirements.lock"}
+    files = {"LICENSE", "Makefile", "SECURITY.md", "pyproject.toml", "requirements.lock"}
     present = {path.name for path in root.iterdir() if not path.name.startswith(".")}
     assert expected | files <= present
     extra = present - expected - files - {"requirements-cholmod.lock", "build", "dist"}

@@ -47,12 +47,13 @@ if stage is None:
 else:
     enter = Stopwatch.stage
     def begun(watch, name):
-        if name == stage:
+        if name == stage and struck is None:
             threading.Timer(wait, strike).start()
         return enter(watch, name)
     Stopwatch.stage = begun
 try:
-    {work}
+    while True:
+        {work}
 except KeyboardInterrupt:
     found = time.perf_counter() - struck
 print(json.dumps([found, before == threads()]), flush=True)
@@ -83,8 +84,7 @@ OF_SOLVERS = {
     "dual-admm": f"get_solver('dual-admm').solve(ExactKernel(gamma=1.0).fit(X), y, C=1e6, "
     f"{ENDLESS})",
     "hinge-admm": f"get_solver('hinge-admm').solve(X, y, C=1e6, {ENDLESS})",
-    "hinge-interior": "[get_solver('hinge-interior').solve(X, y, C=1e6, tol=0.0) "
-    "for _ in range(10**6)]",
+    "hinge-interior": "get_solver('hinge-interior').solve(X, y, C=1e6, tol=0.0)",
 }
 assert set(OF_SOLVERS) == set(SOLVERS)
 
@@ -96,9 +96,12 @@ def test_a_solver_ends(solver):
 
 
 OF_STAGES = [  # an approximation, the rows, and the stage in whose midst the signal comes
-    ("ExactKernel(gamma=1.0).fit(X)", (20_000, 5), "kernel", 0.5),
-    ("ExactKernel(gamma=100.0, factor='eigenvectors').fit_transform(X)", (5000, 5), "features", 1),
-    ("ExactKernel(gamma=100.0).fit_transform(X)", (12_000, 5), "features", 0.5),
+    ("ExactKernel(gamma=1.0).fit(X)", (6000, 5), "kernel", 0.2),
+    (
+        "ExactKernel(gamma=100.0, factor='eigenvectors').fit_transform(X)",
+        (2500, 5), "features", 0.5,
+    ),
+    ("ExactKernel(gamma=100.0).fit_transform(X)", (5000, 5), "features", 0.5),
     ("Nystrom(n_landmarks=3000).fit(X)", (200_000, 20), "landmarks", 0.5),
     ("Nystrom(n_landmarks=4000, landmarks='rpcholesky').fit(X)", (50_000, 20), "landmarks", 0.5),
     ("Nystrom(n_landmarks=4000, landmarks='leverage').fit(X)", (50_000, 20), "landmarks", 0.5),
@@ -122,8 +125,7 @@ OF_STAGES = [  # an approximation, the rows, and the stage in whose midst the si
 
 @pytest.mark.parametrize(("work", "shape", "stage", "wait"), OF_STAGES)
 def test_a_stage_of_an_approximation_ends(work, shape, stage, wait):
-    found = interrupted(work, shape, stage=stage, wait=wait)
-    assert found == "not interrupted" or found < 10  # a quick machine may be done before
+    assert interrupted(work, shape, stage=stage, wait=wait) < 10
 
 
 def test_factors_are_those_of_scipy():

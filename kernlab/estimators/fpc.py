@@ -133,7 +133,7 @@ class FPC(Classifier):
         Of "cv": the share of rows to hold out, a number of folds, or rows to validate on. After a
         share or folds the chosen degree is fitted again on all rows.
     max_degree : int, default 10
-    class_weight, random_state, max_memory
+    class_weight, random_state, max_memory, verbose
         See `KernelMachine`.
 
     Attributes
@@ -182,5 +182,6 @@ class FPC(Classifier):
         class_weight=None,
         random_state=None,
         max_memory=None,
+        verbose=False,
     ):
         keep(locals())

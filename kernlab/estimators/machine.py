@@ -8,6 +8,7 @@ first k of the same landmarks. One machine is the smallest such family, and a sw
 
 import time
 from collections.abc import Hashable
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -18,12 +19,22 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from tqdm.auto import tqdm
 
 from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
 from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
-from kernlab.parameters import check_parameters, flag, one_of, positive, whole, width, word
+from kernlab.parameters import (
+    check_parameters,
+    flag,
+    not_negative,
+    one_of,
+    positive,
+    whole,
+    width,
+    word,
+)
 from kernlab.rows import ArrayRows, distinct_rows, validate_rows
-from kernlab.runtime import memory_limit
+from kernlab.runtime import bar_options, memory_limit, telling
 from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
 
 CHECKS = {  # where machines say more, or less, than the table of all parameters
@@ -38,7 +49,9 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
     "merge": flag,
     "approximation": word,
     "solver": word,
+    "verbose": (lambda value, name: isinstance(value, bool) or not_negative(value, name), ()),
 }
+SECONDS_BETWEEN_LINES = 1.0  # of what a verbose fit prints about its steps
 DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
 NESTED = "n_landmarks"  # of maps whose first features are those of fewer landmarks
 
@@ -108,6 +121,7 @@ class Pair:
     paths: ClassVar[dict] = {}  # solvers by names that only this machine has, and by loss
     chosen_by: ClassVar[dict] = {}  # who fits with the best value of a parameter that is "cv"
     approximation_params = solver_params = class_weight = C = None
+    verbose = False  # whether stages and steps are printed
     merge = False
     keeps_weightless = True  # whether rows of weight zero are seen by the approximation
     decides_by = "dual_decision"  # of approximations without features
@@ -309,6 +323,13 @@ def fit_together(machines, X, y=None, sample_weight=None, *, shared=None, nested
     on : Approximation, default None
         Fitted on the same rows; it takes the place of the machines' own.
     """
+    if machines[0].verbose:
+        with telling(_teller(machines[0])):
+            return _fit_together(machines, X, y, sample_weight, shared, nested, on)
+    return _fit_together(machines, X, y, sample_weight, shared, nested, on)
+
+
+def _fit_together(machines, X, y, sample_weight, shared, nested, on):
     began = time.perf_counter()
     plans = [machine.plan() for machine in machines]
     rows, weights, learnt, columns = _seen(machines[0], X, y, sample_weight)
@@ -324,9 +345,9 @@ def fit_together(machines, X, y=None, sample_weight=None, *, shared=None, nested
             part = approximation.leading(min(size, approximation.rank_))
             found = found.leading(part.rank_)
         costs = [machines[i].C for i in members]
-        families = _solved(
-            plan, costs, machines[0].max_memory, part, found, columns, weights, starts.get(key)
-        )
+        with _steps_told(machines[0], plan.solver) as step:
+            start = starts.get(key)
+            families = _solved(plan, costs, machines[0], part, found, columns, weights, start, step)
         smallest = int(np.argmin(costs)) if nested else 0
         starts[key] = [family[smallest] for family in families]
         for place, i in enumerate(members):
@@ -393,8 +414,46 @@ def _tasks(plans, nested):
     return [(size, key, tasks[size, key]) for size, key in ordered]
 
 
-def _solved(plan, costs, limit, approximation, data, columns, weights, start):
+def _teller(machine):
+    """What prints a line about this machine."""
+    return lambda line: print(f"{type(machine).__name__}: {line}", flush=True)
+
+
+@contextmanager
+def _steps_told(machine, solver):
+    """What hears of each step of a solver: it prints them where the machine is verbose, or moves a
+    bar that comes after ten seconds; None where nobody watches."""
+    if machine.verbose:
+        tell, next_at = _teller(machine), [0.0]
+
+        def line(row):
+            if time.perf_counter() >= next_at[0]:
+                next_at[0] = time.perf_counter() + SECONDS_BETWEEN_LINES
+                tell(f"{solver.name}, step {row['iteration']}, {_figures(row)}")
+
+        yield line
+        return
+    with tqdm(desc=solver.name, unit=" steps", **bar_options() | {"delay": 10}) as bar:
+
+        def move(row):
+            bar.set_postfix_str(_figures(row), refresh=False)
+            bar.update()
+
+        yield None if bar.disable else move
+
+
+def _figures(row):
+    """The figures of a row of a solver's trace, in words."""
+    named = {"objective": "objective", "residual": "residual or gap"}
+    told = [
+        f"{words} {row[name]:.3e}" for name, words in named.items() if row.get(name) is not None
+    ]
+    return ", ".join([*told, f"{row.get('seconds', 0.0):.1f} s"])
+
+
+def _solved(plan, costs, machine, approximation, data, columns, weights, start, step):
     """For each column a list of results, one for each C."""
+    limit, heard = machine.max_memory, {} if step is None else {"callback": step}
     families = plan.solver.solve(
         data,
         columns,
@@ -402,7 +461,7 @@ def _solved(plan, costs, limit, approximation, data, columns, weights, start):
         sample_weight=weights,
         start=start,
         max_memory=None if limit is None else max(1, memory_limit(limit) - approximation.nbytes),
-        **plan.arguments,
+        **heard | plan.arguments,
     )
     if None in costs:
         families = [[result] * len(costs) for result in families]

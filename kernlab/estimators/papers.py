@@ -58,6 +58,10 @@ class KernelMachine(Classifier):
     random_state : int or generator, default None
     max_memory : int or str, default None
         Bytes, or "4GB"; None for half of what is free.
+    verbose : bool, default False
+        Whether to print each stage as it begins and ends, and at most once a second the solver's
+        step, objective, residual or gap, and seconds. Otherwise bars come by themselves, on a
+        terminal or in a notebook, where something takes long.
     approximation_params, solver_params : dict, default None
         Further parameters of the parts. `set_params`, `GridSearchCV` and `sweep` reach an entry as
         approximation_params__n_landmarks.
@@ -106,6 +110,7 @@ class KernelMachine(Classifier):
         class_weight=None,
         random_state=None,
         max_memory=None,
+        verbose=False,
         approximation_params=None,
         solver_params=None,
     ):
@@ -146,7 +151,7 @@ class LASN(Classifier):
         Further arguments of `choose_landmarks`: max_rows, candidates, n_steps.
     solver_params : dict, default None
         Further arguments of `solve_newton`: method, eta, gap_tol, warm_up.
-    class_weight, random_state, max_memory
+    class_weight, random_state, max_memory, verbose
         See `KernelMachine`.
 
     Attributes
@@ -188,6 +193,7 @@ class LASN(Classifier):
         class_weight=None,
         random_state=None,
         max_memory=None,
+        verbose=False,
         landmark_params=None,
         solver_params=None,
     ):
@@ -209,7 +215,7 @@ class LASNRegressor(Pair, RegressorMixin, BaseEstimator):
         Half the width of the interval.
     intercept : {"free", "penalised", "none"}, default "free"
     n_landmarks, landmarks, kernel, gamma, degree, coef0, C, factor, dtype, tol, max_iter, \
-random_state, max_memory, landmark_params, solver_params
+random_state, max_memory, verbose, landmark_params, solver_params
         See `LASN`.
 
     Attributes
@@ -250,6 +256,7 @@ random_state, max_memory, landmark_params, solver_params
         max_iter=200,
         random_state=None,
         max_memory=None,
+        verbose=False,
         landmark_params=None,
         solver_params=None,
     ):
@@ -300,7 +307,7 @@ class LLSVM(Classifier):
         Runs over the data at most.
     landmark_params : dict, default None
         Further arguments of `choose_landmarks`: max_rows, candidates, n_steps.
-    class_weight, random_state, max_memory
+    class_weight, random_state, max_memory, verbose
         See `KernelMachine`.
 
     Attributes
@@ -346,6 +353,7 @@ classes_
         class_weight=None,
         random_state=None,
         max_memory=None,
+        verbose=False,
         landmark_params=None,
     ):
         keep(locals())
@@ -392,7 +400,7 @@ class HSSSVC(Classifier):
     prediction : {"exact", "structure"}, default "exact"
         By the kernel between new rows and all support vectors; or by K~'s own skeletons, which are
         fewer: much faster, and about as exact as K~.
-    class_weight, random_state, max_memory, approximation_params, solver_params
+    class_weight, random_state, max_memory, verbose, approximation_params, solver_params
         See `KernelMachine`.
 
     Attributes
@@ -454,6 +462,7 @@ class HSSSVC(Classifier):
         class_weight=None,
         random_state=None,
         max_memory=None,
+        verbose=False,
         approximation_params=None,
         solver_params=None,
     ):

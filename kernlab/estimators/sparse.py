@@ -180,7 +180,8 @@ class SparseCholeskySVC(Classifier):
     ordering : {"amd", "metis", "nesdis", "natural"}, default "amd"
         Of the factor.
     backend : {"auto", "cholmod", "superlu"}, default "auto"
-    tol, max_iter, class_weight, random_state, max_memory, approximation_params, solver_params
+    tol, max_iter, class_weight, random_state, max_memory, verbose, approximation_params, \
+solver_params
         See `KernelMachine`.
 
     Attributes
@@ -243,6 +244,7 @@ nbytes_, classes_
         class_weight=None,
         random_state=None,
         max_memory=None,
+        verbose=False,
         approximation_params=None,
         solver_params=None,
     ):

@@ -108,7 +108,7 @@ def validate_rows(
 
 def _check_kind(y, numeric):
     """Refuse labels that no order or, if `numeric`, no number can be made of."""
-    if getattr(y, "dtype", None) is not None and y.dtype.kind in "iufb":
+    if getattr(y, "dtype", None) is not None and y.dtype.kind in "iufbc":
         return
     try:
         if numeric and y is not None:

@@ -148,7 +148,8 @@ def test_blocks_come_in_order_and_are_the_features(case, monkeypatch):
     assert [rows.start for rows, _ in blocks] == list(range(0, 60, 7))
     np.testing.assert_allclose(np.vstack([dense(F) for _, F in blocks]), whole, atol=1e-6)
     for name, value in (("BLOCK_BYTES", 1), ("SMALLEST_BLOCK", 13)):
-        monkeypatch.setattr(f"kernlab.approximations.base.{name}", value)
+        for module in ("base", "polynomial.approximation"):
+            monkeypatch.setattr(f"kernlab.approximations.{module}.{name}", value)
     np.testing.assert_allclose(dense(fitted.transform(NEW)), whole, atol=1e-6)
     for rows, F in fitted.iter_features(NEW, rows_per_block=7):
         np.testing.assert_allclose(dense(F), whole[rows], atol=1e-6)

@@ -38,6 +38,7 @@ CENTRES = ("first", "random", "uniform")
 LARGEST_DEGREE = 100
 DIGITS = 150.0  # of features, so that sums of their squares are finite
 BLOCK_BYTES = 2**21
+SMALLEST_BLOCK = 64
 MAX_ROWS = 20_000  # up to so many, equal rows are looked for among those that may be centres
 
 
@@ -263,6 +264,8 @@ class PolynomialMap(FeatureMap):
     def nbytes(self):
         """Bytes held: the centres, and the tables of Chebyshev's basis where it is in use."""
         held = self.centres_.nbytes + self.low_.nbytes + self.high_.nbytes
+        if "change_of_basis_" in vars(self):
+            held += self.change_of_basis_.nbytes
         if self.basis == "chebyshev":
             tables = self.chebyshev_.monomials
             held += tables.exponents.nbytes + 3 * tables.parent.nbytes
@@ -323,7 +326,7 @@ class PolynomialMap(FeatureMap):
     def _slices(self, n_rows):
         """Blocks whose rows may be filled in."""
         width = max(self.rank_, self.n_features_in_)
-        return row_blocks(n_rows, max(64, BLOCK_BYTES // (8 * width)))
+        return row_blocks(n_rows, max(SMALLEST_BLOCK, BLOCK_BYTES // (8 * width)))
 
     def _block(self, X):
         rows = as_rows(X)
