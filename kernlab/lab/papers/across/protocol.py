@@ -217,18 +217,24 @@ def _parts(grid, settings, X):
 def foretold(make, X, y, cap, seed, smallest=0):
     """The seconds that a fit on all rows will take, by fits on some; more than the cap is refused.
 
-    Fits on 500, 2,000, ... rows (none fewer than `smallest`). From two of them the next power of
+    Fits on 500, 2,000, ... rows (none fewer than `smallest`), of which none may take a third of the
+    cap. From two of them the next power of
     the rows, or a straight line where that is more, foretells all rows. It counts where the last
     had a twentieth of the rows, or where the cap is passed tenfold.
     """
     known, size, expected = [], max(FIRST_RUNG, int(smallest)), None
-    while size * RUNG < len(y):
+    while 2 * size <= len(y):
         part = some_rows(X, y, size, seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a fit that is not the one measured
             began = time.perf_counter()
             make(size).fit(*part)
         known.append((size, time.perf_counter() - began))
+        if known[-1][1] > cap / 3:
+            raise NotRun(
+                f"a fit on {size:,} of {len(y):,} rows took {known[-1][1]:.0f} s already: all "
+                f"would take longer than the cap of {cap:g} s"
+            )
         if len(known) > 1:
             (n1, t1), (n2, t2) = known[-2:]
             power = t2 * (len(y) / n2) ** max(0.0, np.log(t2 / t1) / np.log(n2 / n1))
