@@ -113,10 +113,10 @@ OF_STAGES = [  # an approximation, the rows, and the stage in whose midst the si
      (200_000, 20), "features", 0.5),
     ("ReducedMap(n_landmarks=2000).fit_transform(X)", (200_000, 20), "features", 0.5),
     ("FourierMap(n_components=2000).fit_transform(X)", (200_000, 20), "features", 0.5),
-    ("CompactKernel(gamma=0.5, l=1).fit(X)", (20_000, 4), "assemble", 0.5),
+    ("CompactKernel(gamma=0.5, l=1).fit(X)", (8000, 4), "assemble", 0.2),
     (
         "CompactKernel(gamma=2.0, l=1, backend='superlu').fit(X).features(X)",
-        (8000, 3), "factor", 0.5,
+        (8000, 3), "assemble", 2.0,
     ),
     ("HSSKernel(gamma=1.0, rel_tol=1e-8).fit(X)", (50_000, 8), "compress", 0.5),
     ("PolynomialMap(6).fit_transform(X)", (200_000, 5), "features", 0.5),
