@@ -19,6 +19,7 @@ line of text, and, where its frames can be listed, a page that needs no Python.
 import base64
 import html
 import io
+import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -28,7 +29,8 @@ import numpy as np
 from IPython.display import display
 from PIL import Image
 
-from kernlab.lab.explorers.frames import FRAMES_KEY, frames_page
+from kernlab.lab.explorers.frames import FRAMES_KEY, RUNNER_VARIABLE, frames_page
+from kernlab.lab.plots.style import house_style
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 DOTS_PER_INCH = 110
@@ -43,6 +45,7 @@ _STYLE = """<style>
 .kernlab-stage .widget-html, .kernlab-stage .widget-html-content { height: auto; line-height: 1.4; }
 .kernlab-stage img { max-width: 100%; height: auto; display: block; }
 .kernlab-stage pre { user-select: all; padding: .5em; background: #F4F4F4; color: #222222; }
+.kernlab-plane image { pointer-events: none; }
 .kernlab-explorer :focus-visible, .kernlab-explorer .noUi-handle:focus {
   outline: 3px solid #0062B0; outline-offset: 2px; }
 .kernlab-busy .kernlab-stage::before { content: "computing \\2026"; position: absolute; z-index: 5;
@@ -53,7 +56,7 @@ _STYLE = """<style>
 </style>"""
 
 # ipywidgets gives handles of sliders neither a name nor the value that is written beside them.
-_NAME_HANDLES = (
+NAME_HANDLES = (
     "setTimeout(() => (this.closest('.kernlab-explorer') || this).querySelectorAll('.noUi-handle')"
     ".forEach((handle) => { const box = handle.closest('.widget-inline-hbox');"
     "handle.setAttribute('aria-label', box.querySelector('.widget-label').textContent);"
@@ -92,12 +95,16 @@ class Scene:
         figure.set_layout_engine("none")
         self._background = self._canvas.copy_from_bbox(figure.bbox)
 
-    def png(self, artists):
-        """The picture with these artists, which are removed from their axes afterwards."""
+    def png(self, draw):
+        """The picture with what `draw(*axes)` adds to the axes, which is removed afterwards."""
+        kept = {id(artist) for ax in self.axes for artist in ax.get_children()}
+        with house_style():
+            draw(*self.axes)
+        added = [a for ax in self.axes for a in ax.get_children() if id(a) not in kept]
         self._canvas.restore_region(self._background)
-        for artist in artists:
+        for artist in sorted(added, key=lambda artist: artist.zorder):
             artist.axes.draw_artist(artist)
-        for artist in artists:
+        for artist in added:
             artist.remove()
         return _encoded(self._canvas)
 
@@ -111,7 +118,7 @@ class Picture:
 
     def show(self, png, alt):
         self.png = png
-        self.widget.value = picture_html(png, alt, _NAME_HANDLES)
+        self.widget.value = picture_html(png, alt, NAME_HANDLES)
 
 
 def picture_html(png, alt, onload=""):
@@ -147,6 +154,7 @@ class Explorer:
     ----------
     png : bytes, the picture shown
     caption : str, in HTML
+    alt : str, the picture in words
     values : dict, of the controls
     """
 
@@ -161,6 +169,7 @@ class Explorer:
         picture: Picture | None = None,
     ):
         self.draw, self.text, self.code, self.frames = draw, text, code, frames
+        self.alt = text
         self.controls = dict(controls)
         self._first, self._held = self.values, False
         self._picture = picture or Picture()
@@ -169,7 +178,7 @@ class Explorer:
         self._pinned.add_class("kernlab-pinned")
         stage = widgets.VBox([self._picture.widget, self._caption, self._code, self._pinned])
         stage.add_class("kernlab-stage")
-        shown = [c for c in self.controls.values() if c is not self._picture.widget]
+        shown = [c for c in self.controls.values() if c is not self._picture]
         panel = widgets.VBox([*shown, self._buttons(), widgets.HTML(_STYLE)])
         panel.add_class("kernlab-panel")
         self.widget = widgets.Box([panel, stage])
@@ -246,7 +255,8 @@ class Explorer:
         except (ValueError, MemoryError) as error:
             self._caption.value = f"<b>Not drawn:</b> {html.escape(str(error))}"
         else:
-            self._picture.show(picture, f"{self.text}; {self.settings()}. {_plain(caption)}")
+            self.alt = f"{self.text}; {self.settings()}. {_plain(caption)}"
+            self._picture.show(picture, self.alt)
             self._caption.value = f'<div role="status">{caption}</div>'
             self._show_code()
         finally:
@@ -263,10 +273,8 @@ class Explorer:
 
     def _show_pinned(self, change):
         kept = f"<p><b>pinned:</b> {html.escape(self.settings())}</p>"
-        alt = f"pinned for comparison: {self.text}; {self.settings()}"
-        self._pinned.value = (
-            kept + picture_html(self.png, alt) + self.caption if change["new"] else ""
-        )
+        shown = kept + picture_html(self.png, f"pinned: {self.alt}") + self.caption
+        self._pinned.value = shown if change["new"] else ""
 
     def _show_code(self):
         copy = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
@@ -283,15 +291,12 @@ class Explorer:
     def bundle(self):
         """The explorer by MIME type: the live widget, and what stands in where there is none."""
         view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-        return {
-            WIDGET_VIEW: view,
-            "image/png": base64.b64encode(self.png).decode(),
-            "text/plain": f"<Explorer: {self.text}>",
-        }
+        picture = {"image/png": base64.b64encode(self.png).decode()} if self.png else {}
+        return {WIDGET_VIEW: view, **picture, "text/plain": f"<Explorer: {self.text}>"}
 
     def metadata(self):
-        """The page of frames, which copies of a notebook show in the place of the picture."""
-        if not self.frames:
+        """The page of frames, for the copies of a notebook that a runner makes."""
+        if not self.frames or not os.environ.get(RUNNER_VARIABLE):
             return {}
         rest = {name: value for name, value in self.values.items() if name not in self.frames}
         page = frames_page(

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 FRAMES_KEY = "kernlab_frames"  # in an output's metadata: the page that stands in for the widget
+RUNNER_VARIABLE = "KERNLAB_NOTEBOOK"  # set where notebooks are run to be kept
 _COLOURS = 64
 
 _PAGE = """<div class="kernlab-frames"><div>{controls}</div>
@@ -103,5 +104,5 @@ def _layer(background, pixels):
 
 def _text(image):
     written = io.BytesIO()
-    image.save(written, format="png", optimize=True)
+    image.save(written, format="png")
     return base64.b64encode(written.getvalue()).decode()

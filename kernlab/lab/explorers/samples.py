@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from kernlab.datasets import Dataset, generators, load_dataset
+from kernlab.lab.explorers.base import choice
 
 SETS = ("magic", "spambase", "breast-cancer", "checkerboard")
 _MAKERS = {
@@ -49,7 +50,7 @@ X, X_test = scaler.transform(X), scaler.transform(X_test)"""
 _PROJECT = """
 from sklearn.decomposition import PCA
 
-plane = PCA(2, random_state=0).fit(X)
+plane = PCA(2, whiten=True, random_state=0).fit(X)
 X, X_test = plane.transform(X), plane.transform(X_test)"""
 
 
@@ -119,7 +120,7 @@ def _rows(sample, most, plane):
     y, y_test = (np.where(part == positive, 1.0, -1.0) for part in (rows.y, rows.y_test))
     X, X_test = rows.X, rows.X_test
     if plane and X.shape[1] > 2:
-        projection = PCA(2, random_state=0).fit(X)
+        projection = PCA(2, whiten=True, random_state=0).fit(X)
         X, X_test = projection.transform(X), projection.transform(X_test)
     return Rows(X, y, X_test, y_test)
 
@@ -148,6 +149,11 @@ def samples(own, *, toys=(), sets=()):
     found += [Sample(name, toy=True) for name in toys] + [Sample(name) for name in sets]
     first = {sample.name: sample for sample in reversed(found)}  # of two of one name
     return {sample.name: first[sample.name] for sample in found}
+
+
+def sample_choice(own, sets, first):
+    """The control that chooses among `samples`: a reader's own to begin with, or the one named."""
+    return choice("data set", list(sets), next(iter(sets)) if own else first)
 
 
 def _own_sample(given, number):

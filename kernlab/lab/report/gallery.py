@@ -3,8 +3,7 @@
 import datetime
 
 from kernlab.lab.catalogue import FIGURES, StudyError, get_study
-from kernlab.lab.explorers.base import figure_png
-from kernlab.lab.explorers.playground import draw_playground, fit_playground
+from kernlab.lab.explorers import playground
 from kernlab.lab.report.machines import machines
 from kernlab.lab.report.outputs import read_provenance, read_tables
 from kernlab.lab.report.text import bench_text
@@ -25,7 +24,9 @@ def renew_gallery(profile="quick", out=None):
         raise StudyError("The gallery is part of a checkout of kernlab, and this is none.")
     gallery = root / "figures" / "gallery"
     gallery.mkdir(parents=True, exist_ok=True)
-    made = {"playground.png": figure_png(draw_playground(fit_playground("two moons", "rbf", 3, 1)))}
+    explorer = playground()
+    explorer.set(gamma=3.0)
+    made = {"playground.png": explorer.png}
     made |= {f"{stem}.png": _picture(stem, profile, out) for stem in PICTURES}
     provenance = read_provenance(profile, out)
     for study, table in sorted(read_tables(profile, out).items()):

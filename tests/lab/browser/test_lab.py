@@ -1,4 +1,4 @@
-"""A real JupyterLab in Chromium: notebooks run, sliders move, figures follow."""
+"""A real JupyterLab in Chromium: notebooks run, sliders move, points are dragged, all follows."""
 
 import json
 import os
@@ -16,6 +16,8 @@ from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab import paths
 from kernlab.lab.explorers import EXPLORERS
+from kernlab.lab.explorers.frames import RUNNER_VARIABLE
+from kernlab.lab.report.notebooks.html import write_html
 
 NOTEBOOK = "00_start_here.ipynb"
 ALL_EXPLORERS = "all_explorers.ipynb"
@@ -24,7 +26,8 @@ MINUTE = 60_000  # milliseconds
 
 # A number for what an image shows: its address may change though its bytes do not.
 PIXELS = """async (image) => {
-  const bytes = new Uint8Array(await (await fetch(image.src)).arrayBuffer());
+  const address = image.src || image.getAttribute("href");
+  const bytes = new Uint8Array(await (await fetch(address)).arrayBuffer());
   return bytes.reduce((digest, byte) => (31 * digest + byte) | 0, bytes.length);
 }"""
 
@@ -182,50 +185,25 @@ def run_all_cells(page):
     page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
 
 
-def test_the_notebook_runs_and_the_playground_follows_its_slider(page):
-    run_all_cells(page)
-    page.get_by_text("profile quick: complete").last.wait_for(timeout=4 * MINUTE)
-    explorer = page.locator(".kernlab-explorer").first
-    explorer.scroll_into_view_if_needed()
-    picture = explorer.locator("img").first
-    picture.wait_for(timeout=MINUTE)
-    before = picture.get_attribute("src")
-    caption = explorer.locator(".kernlab-caption")
-    caption.filter(has_text="duality gap").wait_for(timeout=MINUTE)
-    words = caption.inner_text()
-    artefact(page, "lab-before")
+def picture_of(explorer):
+    """The image that an explorer shows: by itself, or below points that can be moved."""
+    return explorer.locator(".kernlab-plane image, .kernlab-stage img:not([width='1'])").first
 
-    handle = explorer.locator(".noUi-handle").first
-    handle.focus()
-    for _ in range(5):
-        page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        "([image, before]) => image.src !== before", arg=[picture.element_handle(), before]
+
+def unharmed(page):
+    kinds = ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr")
+    return page.errors == [] and not any(
+        page.locator(f"[data-mime-type='{kind}']").count() for kind in kinds
     )
-    page.wait_for_function(
-        "([caption, words]) => caption.innerText !== words", arg=[caption.element_handle(), words]
-    )
-    artefact(page, "lab-after")
-    for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
-        assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
-    assert page.errors == []
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
-def test_every_explorer_follows_a_widget(explorers_page, name):
-    page = explorers_page
-    explorer = page.locator(f".{_marked(name)}")
-    explorer.wait_for(timeout=MINUTE)
-    explorer.scroll_into_view_if_needed()
-    picture = explorer.locator("img").first
-    picture.wait_for(timeout=MINUTE)
-    before = picture.evaluate(f"({PIXELS})")
-    assert move_a_widget(page, explorer, picture, before), "no picture followed the widget"
-    assert "Not drawn" not in explorer.locator(".kernlab-caption").inner_text()
-    artefact(page, f"explorer-{name}")
-    for unwanted in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
-        assert page.locator(f"[data-mime-type='{unwanted}']").count() == 0
-    assert page.errors == []
+def follows(page, picture, before):
+    changed = f"async ([image, before]) => await ({PIXELS})(image) !== before"
+    try:
+        page.wait_for_function(changed, arg=[picture.element_handle(), before], timeout=20_000)
+    except page.gave_up:
+        return False
+    return True
 
 
 def move_a_widget(page, explorer, picture, before):
@@ -243,10 +221,103 @@ def move_a_widget(page, explorer, picture, before):
     return False
 
 
-def follows(page, picture, before):
-    changed = f"async ([image, before]) => await ({PIXELS})(image) !== before"
-    try:
-        page.wait_for_function(changed, arg=[picture.element_handle(), before], timeout=20_000)
-    except page.gave_up:
-        return False
-    return True
+def test_the_notebook_runs_with_its_playground(page):
+    run_all_cells(page)
+    page.get_by_text("profile quick: complete").last.wait_for(timeout=4 * MINUTE)
+    explorer = page.locator(".kernlab-explorer").first
+    explorer.scroll_into_view_if_needed()
+    explorer.locator(".kernlab-caption").filter(has_text="duality gap").wait_for(timeout=MINUTE)
+    picture = picture_of(explorer)
+    assert move_a_widget(page, explorer, picture, picture.evaluate(f"({PIXELS})"))
+    assert unharmed(page)
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_explorer_follows_a_widget(explorers_page, name):
+    page = explorers_page
+    explorer = page.locator(f".{_marked(name)}")
+    explorer.wait_for(timeout=MINUTE)
+    explorer.scroll_into_view_if_needed()
+    picture = picture_of(explorer)
+    picture.wait_for(timeout=MINUTE)
+    before = picture.evaluate(f"({PIXELS})")
+    assert move_a_widget(page, explorer, picture, before), "no picture followed the widget"
+    assert "Not drawn" not in explorer.locator(".kernlab-caption").inner_text()
+    artefact(page, f"explorer-{name}")
+    # Beside the controls, and named for readers of the screen.
+    panel, stage = (
+        explorer.locator(f".kernlab-{part}").bounding_box() for part in ("panel", "stage")
+    )
+    assert stage["x"] >= panel["x"] + panel["width"]
+    assert abs(stage["y"] - panel["y"]) < 5
+    for handle in explorer.locator(".noUi-handle").all():
+        assert handle.get_attribute("aria-label")
+    assert explorer.locator("img").first.get_attribute("alt")
+    assert unharmed(page)
+
+
+def test_points_are_added_by_a_click_and_dragged(explorers_page):
+    page = explorers_page
+    explorer = page.locator(f".{_marked('playground')}")
+    explorer.scroll_into_view_if_needed()
+    explorer.get_by_role("button", name="code").click()
+    code, picture = explorer.locator("pre"), picture_of(explorer)
+    place = explorer.locator(".kernlab-plane").bounding_box()
+
+    def at(across, up):
+        return place["x"] + across * place["width"], place["y"] + (1.0 - up) * place["height"]
+
+    for move, expected in ((None, (0.0, 0.0)), ((0.75, 0.25), (1.35, -1.35))):
+        before = picture.evaluate(f"({PIXELS})")
+        if move is None:
+            page.mouse.click(*at(0.5, 0.5))
+        else:
+            page.mouse.move(*at(0.5, 0.5))
+            page.mouse.down()
+            page.mouse.move(*at(0.6, 0.4))
+            page.mouse.move(*at(*move))
+            page.mouse.up()
+        assert follows(page, picture, before)
+        code.filter(has_text="points = ").wait_for(timeout=MINUTE)
+        page.wait_for_timeout(500)
+        x, y, label = re.search(r"points = np.array\(\[\((.*?)\)", code.inner_text())[1].split(", ")
+        assert (float(x), float(y)) == pytest.approx(expected, abs=0.08)
+        assert label == "-1"
+    artefact(page, "playground-dragged")
+    explorer.get_by_role("button", name="remove points").click()
+    code.filter(has_not_text="points").wait_for(timeout=MINUTE)
+    assert unharmed(page)
+
+
+def test_a_setting_is_pinned_and_reset(explorers_page):
+    page = explorers_page
+    explorer = page.locator(f".{_marked('newton')}")
+    explorer.scroll_into_view_if_needed()
+    explorer.get_by_role("button", name="reset").click()
+    explorer.get_by_role("button", name="pin").click()
+    pinned = explorer.locator(".kernlab-pinned")
+    pinned.filter(has_text="pinned:").wait_for(timeout=MINUTE)
+    picture = picture_of(explorer)
+    assert move_a_widget(page, explorer, picture, picture.evaluate(f"({PIXELS})"))
+    assert "k 100" in pinned.inner_text()
+    assert pinned.locator("img").evaluate(f"({PIXELS})") != picture.evaluate(f"({PIXELS})")
+    artefact(page, "explorer-pinned")
+
+
+def test_frames_move_without_python(browser, tmp_path, monkeypatch):
+    monkeypatch.setenv(RUNNER_VARIABLE, "a notebook")
+    explorer, file = EXPLORERS["fpc_degrees"](), tmp_path / "copy.html"
+    shown = nbformat.v4.new_output("display_data", explorer.bundle(), metadata=explorer.metadata())
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[shown])])
+    write_html(notebook, file)
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    layer = page.locator(".kernlab-frames img").nth(1)
+    page.get_by_label("degree s").focus()
+    assert layer.is_hidden()
+    page.keyboard.press("Home")
+    assert layer.is_visible()
+    assert "One label in ten is wrong" in page.locator(".kernlab-frames p").inner_text()
+    assert page.get_by_label("degree s").get_attribute("aria-valuetext") == "1"
+    artefact(page, "frames")
+    page.close()

@@ -6,43 +6,38 @@ from scipy.integrate import quad
 
 from kernlab import SparseCholeskySVC
 from kernlab.kernels import Compact
-from kernlab.lab.explorers import compact_shape, compactshape, shattering, sparse_kernel
-from kernlab.lab.explorers.compactshape import analyse_shape, compact_value, mean_of_cosine
-from kernlab.lab.explorers.shattering import shatter
-from kernlab.lab.explorers.sparsekernel import SETS, fit_sparse, some_rows
+from kernlab.lab.explorers import shattering
+from kernlab.lab.explorers.samples import samples
+from kernlab.lab.explorers.sparse.matrix import SETS, fit_sparse
+from kernlab.lab.explorers.sparse.shape import analyse_shape, compact_value, mean_of_cosine
+from kernlab.lab.explorers.sparse.shattering import shatter
+
+
+def rows_of(name, most):
+    return samples((), toys=[name])[name].rows(most)
 
 
 # ------------------------------------------------------------------------ sigma, K and L
 @pytest.mark.parametrize("dataset", SETS)
 def test_the_fit_is_the_estimators(dataset):
-    fit = fit_sparse(dataset, 0.3, rows=150)
-    X, y, X_test, y_test = some_rows(dataset, 150)
-    machine = SparseCholeskySVC(sigma=0.3, solver="newton").fit(X, y)
-    assert fit.accuracy["newton"] == machine.score(X_test, y_test)
+    rows = rows_of(dataset, 150)
+    fit = fit_sparse(rows, 0.3)
+    machine = SparseCholeskySVC(sigma=0.3, solver="newton").fit(rows.X, rows.y)
+    assert fit.accuracy["newton"] == machine.score(rows.X_test, rows.y_test)
     assert fit.sparsity == machine.sparsity_
     assert fit.agreement > 0.99
     # The two pictures are of one matrix: L L^T is K in the same order.
-    difference = fit.factor @ fit.factor.T - fit.matrix
-    assert abs(difference).max() < 1e-10
+    assert abs(fit.factor @ fit.factor.T - fit.matrix).max() < 1e-10
     assert set(fit.milliseconds["cholesky"]) == {"assemble", "factor", "solve"}
     assert min(fit.milliseconds["cholesky"].values()) > 0.0
     assert fit.milliseconds["newton"]["factor"] == 0.0
 
 
 def test_a_good_order_fills_in_less():
-    fills = [fit_sparse("Swiss roll", 0.3, ordering=o, rows=300) for o in ("amd", "natural")]
+    rows = rows_of("Swiss roll", 300)
+    fills = [fit_sparse(rows, 0.3, ordering=order) for order in ("amd", "natural")]
     assert fills[0].matrix.nnz == fills[1].matrix.nnz
     assert fills[0].factor.nnz < fills[1].factor.nnz / 2
-
-
-def test_sliders_of_the_sparse_kernel_redraw():
-    explorer = sparse_kernel()
-    before = explorer.png
-    for name, value in (("sigma", 0.01), ("sigma", 10**0.3), ("dataset", "two moons")):
-        explorer.controls[name].value = value
-        assert explorer.png != before
-        assert "Not drawn" not in explorer.caption
-    assert "accuracy" in explorer.caption
 
 
 # ------------------------------------------------------------------- alpha, l and the shape
@@ -60,10 +55,10 @@ def test_the_mean_of_cosine_over_a_sphere(order):
     elif order == 0.5:
         expected = np.sinc(x / np.pi)  # the sphere in space
     else:
-        power = 2 * order - 1  # of the density of one coordinate, (1 - u^2)^(order - 1/2)
+        power = 2 * order  # of the density of one coordinate u = cos v
 
         def mean(f):
-            return quad(lambda v: f(np.cos(v)) * np.sin(v) ** (power + 1), 0, np.pi)[0]
+            return quad(lambda v: f(np.cos(v)) * np.sin(v) ** power, 0, np.pi)[0]
 
         expected = [mean(lambda u, z=z: np.cos(z * u)) / mean(lambda u: 1.0) for z in x]
     np.testing.assert_allclose(mean_of_cosine(x, order), expected, atol=1e-9)
@@ -71,25 +66,20 @@ def test_the_mean_of_cosine_over_a_sphere(order):
 
 def test_the_transform_of_a_kernel_known_in_closed_form(monkeypatch):
     """That of (1 - d)_+ in space is proportional to (2 (1 - cos t) - t sin t) / t^4."""
-    monkeypatch.setattr(compactshape, "compact_value", compactshape.taper)
-    shape = analyse_shape(1.0, 1.0, 3)
-    t = shape.frequencies
+    from kernlab.lab.explorers.sparse import shape as module
+
+    monkeypatch.setattr(module, "compact_value", module.taper)
+    found = analyse_shape(1.0, 1.0, 3)
+    t = found.frequencies
     expected = 12.0 * (2.0 * (1.0 - np.cos(t)) - t * np.sin(t)) / t**4
-    np.testing.assert_allclose(shape.transform, expected, atol=1e-10)
+    np.testing.assert_allclose(found.transform, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize(
     ("alpha", "l", "n_features", "definite"),
-    [
-        (1 / 3, 2.0, 3, True),
-        (1 / 3, 1.0, 3, False),
-        (3.0, 1.5, 3, False),
-        (1.0, 3.0, 8, False),
-        (1.0, 5.0, 8, True),
-        (1 / 3, 3.0, 54, False),
-        (1 / 3, 28.0, 54, True),
-    ],
-)
+    [(1 / 3, 2.0, 3, True), (1 / 3, 1.0, 3, False), (3.0, 1.5, 3, False), (1.0, 3.0, 8, False),
+     (1.0, 5.0, 8, True), (1 / 3, 3.0, 54, False), (1 / 3, 28.0, 54, True)],
+)  # fmt: skip
 def test_the_transform_is_negative_where_the_rule_is_broken(alpha, l, n_features, definite):
     shape = analyse_shape(alpha, l, n_features)
     assert shape.is_positive_definite == definite
@@ -105,18 +95,6 @@ def test_negative_transforms_are_negative_eigenvalues():
     assert fine > 0.0
 
 
-@pytest.mark.parametrize("n_features", [2, 3, 17, 64])
-def test_the_ends_of_the_shapes_sliders(n_features):
-    explorer = compact_shape()
-    explorer.controls["n_features"].value = n_features
-    for name in ("alpha", "l"):
-        control = explorer.controls[name]
-        for end in (control.min, control.max):
-            control.value = 10**end
-            assert "Not drawn" not in explorer.caption
-            assert "positive definite" in explorer.caption
-
-
 # ----------------------------------------------------------------------- points and lines
 def test_three_points_are_shattered_and_four_never():
     rng = np.random.default_rng(0)
@@ -128,13 +106,9 @@ def test_three_points_are_shattered_and_four_never():
 def test_moving_a_point_changes_what_cannot_be_separated():
     explorer = shattering()
     assert "A, C and of B, D meet" in explorer.caption
-    before = explorer.png
-    explorer.controls["D_x"].value, explorer.controls["D_y"].value = 0.65, 0.35
+    explorer.set(D_x=0.65, D_y=0.35)
     assert "A, B, C and of D meet" in explorer.caption
-    assert explorer.png != before
-    explorer.controls["count"].value = 3
+    explorer.set(count=3)
     assert "<b>shattered</b>" in explorer.caption
-    explorer.controls["C_x"].value = explorer.controls["B_x"].value  # on B's place
-    explorer.controls["C_y"].value = explorer.controls["B_y"].value
-    assert "Not drawn" not in explorer.caption
+    explorer.set(C_x=explorer.values["B_x"], C_y=explorer.values["B_y"])  # on B's place
     assert "2 of 4" in explorer.caption

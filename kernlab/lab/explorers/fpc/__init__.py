@@ -1,1 +1,1 @@
-"""Explorers of FPC: degrees, noise, when to stop."""
+"""Explorers of FPC: degrees, noise, when to stop, and what more rows cost."""

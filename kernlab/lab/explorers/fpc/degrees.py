@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 from functools import cache
 
-import ipywidgets as widgets
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from kernlab.approximations.polynomial import space_dimension
-from kernlab.lab.explorers.base import Explorer
+from kernlab.lab.explorers.base import Explorer, Scene, stops
 from kernlab.lab.explorers.fpc.plane import (
     POINTS,
-    draw_plane,
-    percent,
+    boundary,
+    draw_square,
     plane_and_panels,
     shortfall,
+    toy_code,
     trained,
 )
+from kernlab.lab.explorers.plane import heading
 from kernlab.lab.papers.fpc.axes_figures import look, say_percent
 from kernlab.lab.papers.fpc.toy import errors, toy
 from kernlab.lab.plots.style import QUIET, house_style
@@ -40,7 +41,7 @@ class Degrees:
 
 @cache
 def all_degrees(rows):
-    """Train every machine of a slider beforehand."""
+    """Train every machine of the slider beforehand."""
     X, y, X_test, y_test = toy(rows, 0)
     scores, wrong = {}, {}
     with single_blas_thread():
@@ -53,35 +54,45 @@ def all_degrees(rows):
     return Degrees(X=X, y=y, scores=scores, errors=wrong, gaps=gaps)
 
 
+@cache
 @house_style()
-def draw_degrees(fits, degree):
-    """Both boundaries at one degree; the errors at all degrees."""
+def degrees_scene(rows):
+    """The rows, and the errors of both machines at all degrees."""
+    fits = all_degrees(rows)
     figure, (plane, test, train) = plane_and_panels(2)
-    scores = {method: fits.scores[method, degree] for method in COMPARED}
-    features = space_dimension(2, degree)
-    draw_plane(
-        plane, fits.X, fits.y, scores,
-        f"Degree {degree}: {features} polynomials on {len(fits.y)} rows",
-    )  # fmt: skip
+    draw_square(plane, fits.X, fits.y, list(COMPARED))
     for ax, of_rows, title in ((test, 1, "Test error"), (train, 0, "Training error")):
         for method in COMPARED:
             ax.plot(DEGREES, fits.errors[method][of_rows], marker="o", ms=3, **look(method))
-        ax.axvline(degree, color=QUIET, lw=0.9)
         ax.set(title=title, ylim=(0, None))
         ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         ax.yaxis.set_major_locator(MaxNLocator(5))
         ax.yaxis.set_major_formatter(say_percent)
     train.axhline(0.1, color=QUIET, lw=0.9, ls=(0, (4, 3)))  # the labels that are wrong
     train.set_xlabel("degree s", labelpad=0)
-    return figure
+    return Scene(figure)
+
+
+def draw_degrees(rows, degree):
+    """Both boundaries at one degree, among the errors at all degrees, as PNG."""
+    fits = all_degrees(rows)
+
+    def moving(plane, test, train):
+        for method in reversed(COMPARED):
+            boundary(plane, method, fits.scores[method, degree])
+        heading(plane, f"Degree {degree}: {space_dimension(2, degree)} polynomials on {rows} rows")
+        for ax in (test, train):
+            ax.axvline(degree, color=QUIET, lw=0.9)
+
+    return degrees_scene(rows).png(moving)
 
 
 def describe(fits, degree):
     """The errors at this degree, and what they mean, in HTML."""
     at = DEGREES.index(degree)
     said = [
-        f"{method}: test error <b>{percent(fits.errors[method][1][at])}</b>, training error "
-        f"{percent(fits.errors[method][0][at])}"
+        f"{method}: test error <b>{fits.errors[method][1][at]:.1%}</b>, training error "
+        f"{fits.errors[method][0][at]:.1%}"
         for method in COMPARED
     ]
     return (
@@ -94,15 +105,14 @@ def fpc_degrees():
     """The explorer: degree, and number of training rows."""
 
     def draw(degree, rows):
-        fits = all_degrees(rows)
-        return draw_degrees(fits, degree), describe(fits, degree)
+        return draw_degrees(rows, degree), describe(all_degrees(rows), degree)
 
-    for rows in ROWS:
-        all_degrees(rows)
-    controls = {
-        "degree": widgets.IntSlider(
-            value=9, min=DEGREES[0], max=DEGREES[-1], description="degree s"
-        ),
-        "rows": widgets.SelectionSlider(options=ROWS, value=400, description="rows"),
-    }
-    return Explorer(draw, controls, "degree against overfitting, by degree and rows")
+    def code(degree, rows):
+        return (
+            f"{toy_code(rows)}machine = FPC({degree}).fit(X, y)\n"
+            f'optimum = FPC({degree}, basis="chebyshev", to_optimum=True).fit(X, y)'
+        )
+
+    controls = {"degree": stops("degree s", DEGREES, 9), "rows": stops("rows", ROWS, 400)}
+    text = "degree against overfitting, by degree and rows"
+    return Explorer(draw, controls, text, code=code, frames={"degree": DEGREES})

@@ -5,8 +5,15 @@ from functools import cache
 
 import numpy as np
 
-from kernlab.lab.explorers.base import Explorer, choice, log_slider
-from kernlab.lab.explorers.fpc.plane import POINTS, draw_plane, percent, plane_and_panels
+from kernlab.lab.explorers.base import Explorer, Scene, choice, stops
+from kernlab.lab.explorers.fpc.plane import (
+    POINTS,
+    boundary,
+    draw_square,
+    plane_and_panels,
+    toy_code,
+)
+from kernlab.lab.explorers.plane import heading
 from kernlab.lab.papers.fpc.axes_figures import log_numbers, log_percent, look
 from kernlab.lab.papers.fpc.toy import course_of, fit, toy
 from kernlab.lab.plots.marks import plain_log_ticks
@@ -15,11 +22,13 @@ from kernlab.runtime import single_blas_thread
 
 MOST_STEPS = 2000
 BETAS = {"1": 1.0, "1/30": 1 / 30}
+TOLERANCES = (0.1, 1e-2, 1e-3, 5e-4, 1e-4, 1e-5)
+STEPS = (1, 2, 3, 5, 20, 50, 200, 500, MOST_STEPS)
 DRAWN = np.unique(np.geomspace(1, MOST_STEPS, 80).round().astype(int))  # steps of the curves
 
 
 @dataclass(frozen=True)
-class StoppingCourse:
+class Steps:
     """All steps of ADMM on one toy, and the optimum that they go to."""
 
     X: np.ndarray
@@ -39,7 +48,7 @@ class StoppingCourse:
         """The step after which FPC stops, and whether it was the tolerance that stopped it."""
         below = np.flatnonzero(self.changes < tol)
         by_tolerance = below[0] + 1 if len(below) else MOST_STEPS + 1
-        return min(by_tolerance, most_steps), bool(by_tolerance <= most_steps)
+        return int(min(by_tolerance, most_steps)), bool(by_tolerance <= most_steps)
 
     def decisions(self, step):
         """Scores of test rows and of the grid after a step."""
@@ -48,7 +57,7 @@ class StoppingCourse:
 
 
 @cache
-def stopping_course(beta):
+def all_steps(beta):
     """Every step is kept, so that sliders only look up."""
     X, y, X_test, y_test = toy(1000, 0)
     steps = []
@@ -61,7 +70,7 @@ def stopping_course(beta):
         np.mean((part @ coefficients[DRAWN - 1].T) * labels[:, None] <= 0, axis=0)
         for part, labels in zip(features, (y, y_test), strict=False)
     ]
-    return StoppingCourse(
+    return Steps(
         X=X,
         y=y,
         y_test=y_test,
@@ -77,51 +86,62 @@ def stopping_course(beta):
     )
 
 
+@cache
 @house_style()
-def draw_stopping(course, tol, most_steps):
-    """The boundary where FPC stops; the errors, and the length, of the steps before and after."""
-    step, _ = course.stop(tol, most_steps)
+def stopping_scene(beta):
+    """Ridge regression's boundary and the optimum's; errors and lengths of all steps."""
+    steps = all_steps(beta)
     figure, (plane, errors, lengths) = plane_and_panels(2)
-    scores = {
-        "ridge": course.decisions(1)[1],
-        "hinge optimum": course.optimum_scores,
-        "FPC": course.decisions(step)[1],
-    }
-    draw_plane(plane, course.X, course.y, scores, f"After {step} step{'s' if step > 1 else ''}")
-    errors.plot(DRAWN, course.test_errors, **look("FPC"))
-    errors.plot(DRAWN, course.train_errors, **look("FPC", ls="dotted"))
-    optimum = look("hinge optimum", lw=1.2)
-    errors.axhline(max(course.optimum_error, 1e-3), **optimum)
+    draw_square(plane, steps.X, steps.y, ["ridge", "hinge optimum", "FPC"])
+    boundary(plane, "ridge", steps.decisions(1)[1])
+    boundary(plane, "hinge optimum", steps.optimum_scores)
+    errors.plot(DRAWN, steps.test_errors, **look("FPC"))
+    errors.plot(DRAWN, steps.train_errors, **look("FPC", ls="dotted"))
+    errors.axhline(max(steps.optimum_error, 1e-3), **look("hinge optimum", lw=1.2))
     errors.set(xscale="log", yscale="log", title="Test error (dotted: training)")
-    test_scores = course.decisions(step)[0]
-    here = np.mean(test_scores * course.y_test <= 0)
-    errors.plot([step], [here], marker="o", ms=8, **look("FPC"))
-    lengths.plot(np.arange(1, MOST_STEPS + 1), course.changes, **look("FPC"))
-    lengths.plot([step], [course.changes[step - 1]], marker="o", ms=8, **look("FPC"))
-    lengths.axhline(tol, color=QUIET, lw=0.9, ls=(0, (4, 3)))
+    lengths.plot(np.arange(1, MOST_STEPS + 1), steps.changes, **look("FPC"))
     lengths.set(xscale="log", yscale="log", title="Squared H-norm of a step (dashed: limits)")
     lengths.set_xlabel("step k", labelpad=0)
     log_percent(errors.yaxis)
     log_numbers(lengths.yaxis, "{:.0e}".format)
     for ax in (errors, lengths):
-        ax.axvline(step, color=QUIET, lw=0.7)
-        ax.axvline(most_steps, color=QUIET, lw=0.9, ls=(0, (4, 3)))
         plain_log_ticks(ax.xaxis)
-    return figure
+    return Scene(figure)
 
 
-def describe(course, tol, most_steps):
+def draw_stopping(beta, tol, most_steps):
+    """The boundary where FPC stops, among the errors and lengths of all steps, as PNG."""
+    steps = all_steps(beta)
+    step, _ = steps.stop(tol, most_steps)
+    scores, on_grid = steps.decisions(step)
+    dashed = {"color": QUIET, "lw": 0.9, "ls": (0, (4, 3))}
+    dot = look("FPC", marker="o", ms=8)
+
+    def moving(plane, errors, lengths):
+        boundary(plane, "FPC", on_grid)
+        heading(plane, f"After {step} step{'s' if step > 1 else ''}")
+        lengths.axhline(tol, **dashed)
+        for ax in (errors, lengths):
+            ax.axvline(step, color=QUIET, lw=0.7)
+            ax.axvline(most_steps, **dashed)
+        errors.plot([step], [np.mean(scores * steps.y_test <= 0)], **dot)
+        lengths.plot([step], [steps.changes[step - 1]], **dot)
+
+    return stopping_scene(beta).png(moving)
+
+
+def describe(steps, tol, most_steps):
     """What the picture does not show, in HTML."""
-    step, by_tolerance = course.stop(tol, most_steps)
-    scores, as_ridge = course.decisions(step)[0], course.decisions(1)[0]
+    step, by_tolerance = steps.stop(tol, most_steps)
+    scores, as_ridge = steps.decisions(step)[0], steps.decisions(1)[0]
     reason = "the tolerance is reached" if by_tolerance else "no more steps are allowed"
     return (
         f"{step} step{'s' if step > 1 else ''}: {reason}. Test error "
-        f"<b>{percent(np.mean(scores * course.y_test <= 0))}</b>; hinge optimum (purple) "
-        f"{percent(course.optimum_error)}. FPC (yellow) decides as ridge regression (broad grey) "
-        f"on <b>{percent(np.mean(scores * as_ridge > 0))}</b> of the test rows. Mean hinge loss "
-        f"<b>{course.losses[step - 1]:.3f}</b>, at its minimum "
-        f"{course.optimum.result_.objective:.3f}"
+        f"<b>{np.mean(scores * steps.y_test <= 0):.1%}</b>; hinge optimum (purple) "
+        f"{steps.optimum_error:.1%}. FPC (yellow) decides as ridge regression (broad grey) "
+        f"on <b>{np.mean(scores * as_ridge > 0):.1%}</b> of the test rows. Mean hinge loss "
+        f"<b>{steps.losses[step - 1]:.3f}</b>, at its minimum "
+        f"{steps.optimum.result_.objective:.3f}"
     )
 
 
@@ -129,15 +149,20 @@ def fpc_stopping():
     """The explorer: tolerance, most steps, and beta."""
 
     def draw(tol, most_steps, beta):
-        course, most_steps = stopping_course(BETAS[beta]), round(most_steps)
-        return draw_stopping(course, tol, most_steps), describe(course, tol, most_steps)
+        picture = draw_stopping(BETAS[beta], tol, most_steps)
+        return picture, describe(all_steps(BETAS[beta]), tol, most_steps)
 
-    for beta in BETAS.values():
-        stopping_course(beta)
+    def code(tol, most_steps, beta):
+        return (
+            f"{toy_code(1000)}machine = FPC(9, beta={BETAS[beta]:.4g}, tol={tol:g}, "
+            f"max_iter={most_steps}).fit(X, y)"
+        )
+
     controls = {
-        "tol": log_slider("tolerance", 10**-3.3, -5, 0),
-        "most_steps": log_slider("most steps", 5.0, 0, float(np.log10(MOST_STEPS)), step=0.05),
+        "tol": stops("tolerance", TOLERANCES, 5e-4),
+        "most_steps": stops("most steps", STEPS, 5),
         "beta": choice("beta", list(BETAS), "1"),
     }
-    controls["most_steps"].readout_format = ".0f"
-    return Explorer(draw, controls, "where FPC stops, by tolerance and steps")
+    text = "where FPC stops, by tolerance and steps"
+    frames = {"tol": TOLERANCES, "most_steps": STEPS}
+    return Explorer(draw, controls, text, code=code, frames=frames)

@@ -9,19 +9,21 @@ factor does is to make them small.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
-import ipywidgets as widgets
 import numpy as np
 from scipy.special import gammaln, jv
 
 from kernlab.kernels import askey_exponent
-from kernlab.lab.explorers.base import Explorer, log_slider
+from kernlab.lab.explorers.base import Explorer, Scene, log_slider, whole
+from kernlab.lab.explorers.plane import BLUE, DARK, RED, fixed_figure, heading
 from kernlab.lab.plots.marks import plain_log_ticks
-from kernlab.lab.plots.style import QUIET, house_style, new_figure
+from kernlab.lab.plots.style import QUIET, house_style
 
 NODES, FREQUENCIES = 500, 200
 ROUNDING = 1e-14  # of the transform at zero: what is smaller is not told from zero
-BLUE, RED, GREEN, DARK = "#0062B0", "#CC3311", "#009E73", "#222222"
+GREEN = "#009E73"
+PLACES = [(0.06, 0.14, 0.42, 0.76), (0.56, 0.14, 0.42, 0.76)]
 
 
 @dataclass(frozen=True)
@@ -80,45 +82,43 @@ def mean_of_cosine(x, order):
     return np.where(small, 1.0 - x**2 / (4.0 * (order + 1.0)), values)
 
 
+@cache
 @house_style()
-def draw_shape(shape):
-    """The kernel beside the Gaussian one; its Fourier transform, red where it is negative."""
-    figure, (value, frequency) = new_figure(1, 2, panel=(4.6, 3.3))
-    figure.set_layout_engine("none")  # fixed margins: no layout to solve at every move
-    for place, ax in zip((0.06, 0.56), (value, frequency), strict=True):
-        ax.set_position([place, 0.14, 0.42, 0.76])
+def _scene():
+    figure, (value, frequency) = fixed_figure(PLACES, (9.2, 3.3))
     d = np.linspace(0.0, 4.5, 300)
     value.plot(d, np.exp(-(d**2) / 2.0), color=DARK, lw=1.2, label="Gaussian")
-    value.plot(d, taper(d, shape.alpha, shape.l), color=QUIET, ls="dotted", label="taper")
-    value.plot(d, compact_value(d, shape.alpha, shape.l), color=GREEN, label="sparse kernel")
-    if 1.0 / shape.alpha < d[-1]:
-        value.axvline(1.0 / shape.alpha, color=QUIET, lw=0.8, ls="dashed")
-        value.annotate(r" $1/\alpha$", (1.0 / shape.alpha, 0.55), fontsize=8, color=QUIET)
-    value.set(title="kernel", xlabel=r"distance, in $\sigma$", ylim=(-0.03, 1.05))
+    value.plot([], [], color=QUIET, ls="dotted", label="taper")
+    value.plot([], [], color=GREEN, label="sparse kernel")
+    value.set(title="kernel", xlabel=r"distance, in $\sigma$", ylim=(-0.03, 1.05), xlim=(-0.1, 4.6))
     value.legend(loc="upper right")
-    _draw_transform(frequency, shape)
-    return figure
+    frequency.axhspan(ROUNDING / 10, ROUNDING, color="#EEEEEE", zorder=0)
+    frequency.set(xlabel="frequency", xscale="log", yscale="log")
+    frequency.set(ylim=(ROUNDING / 10, 3.0), xlim=(0.5, 1e4))
+    plain_log_ticks(frequency.xaxis)
+    return Scene(figure)
 
 
-def _draw_transform(ax, shape):
-    """Its size on log axes, blue where it is positive and red where it is negative."""
+def draw_shape(shape):
+    """The kernel beside the Gaussian one; its Fourier transform, red where it is negative."""
+    d, end = np.linspace(0.0, 4.5, 300), 1.0 / shape.alpha
     size = np.maximum(np.abs(shape.transform), ROUNDING / 10)
-    ax.plot(shape.frequencies, size, color=BLUE, lw=1.0)
     wrong = shape.negative
-    ax.plot(shape.frequencies[wrong], size[wrong], ls="none", marker="o", ms=3.5, color=RED)
-    ax.axhspan(ROUNDING / 10, ROUNDING, color="#EEEEEE", zorder=0)
-    ax.set(
-        title=f"its Fourier transform in {shape.n_features} dimensions",
-        xlabel="frequency",
-        xscale="log",
-        yscale="log",
-        ylim=(ROUNDING / 10, 3.0),
-    )
-    plain_log_ticks(ax.xaxis)
-    if wrong.any():
-        ax.annotate(
-            "negative", (0.97, 0.95), xycoords="axes fraction", color=RED, ha="right", va="top"
-        )
+
+    def moving(value, frequency):
+        value.plot(d, taper(d, shape.alpha, shape.l), color=QUIET, ls="dotted")
+        value.plot(d, compact_value(d, shape.alpha, shape.l), color=GREEN)
+        if end < d[-1]:
+            value.axvline(end, color=QUIET, lw=0.8, ls="dashed")
+            value.annotate(r" $1/\alpha$", (end, 0.55), fontsize=8, color=QUIET)
+        heading(frequency, f"its Fourier transform in {shape.n_features} dimensions")
+        frequency.plot(shape.frequencies, size, color=BLUE, lw=1.0)
+        frequency.plot(shape.frequencies[wrong], size[wrong], "o", ms=3.5, color=RED)
+        if wrong.any():
+            frequency.annotate("negative", (0.97, 0.95), xycoords="axes fraction", color=RED,
+                               ha="right", va="top")  # fmt: skip
+
+    return _scene().png(moving)
 
 
 def describe(shape):
@@ -147,11 +147,17 @@ def compact_shape():
         shape = analyse_shape(alpha, l, n_features)
         return draw_shape(shape), describe(shape)
 
+    def code(alpha, l, n_features):
+        return (
+            "from kernlab import SparseCholeskySVC\n"
+            f"# rows of {n_features} features, distances in units of sigma\n"
+            f"machine = SparseCholeskySVC(sigma=1.0, alpha={alpha:.4g}, l={l:.4g})"
+        )
+
     controls = {
         "alpha": log_slider("alpha sigma", 1 / 3, -1.5, 1, step=0.02),
         "l": log_slider("l", 3.0, -0.5, 2, step=0.02),
-        "n_features": widgets.IntSlider(
-            value=3, min=2, max=64, description="features", continuous_update=False
-        ),
+        "n_features": whole("features", 3, 2, 64),
     }
-    return Explorer(draw, controls, "the shape of a compact kernel, by alpha, l and features")
+    text = "the shape of a compact kernel, by alpha, l and features"
+    return Explorer(draw, controls, text, code=code)

@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-import ipywidgets as widgets
 import numpy as np
 
-from kernlab.lab.explorers.base import Explorer, choice
-from kernlab.lab.papers.sparse.shatter import CONFIGURATIONS, labellings, separating_line
-from kernlab.lab.plots.style import house_style, new_figure
+from kernlab.lab.explorers.base import Explorer, choice, slider
+from kernlab.lab.explorers.plane import BLUE, DARK, RED, fixed_figure
+from kernlab.lab.papers.sparse.shatter import labellings, separating_line
+from kernlab.lab.plots.style import house_style
 
-BLUE, RED, DARK = "#0062B0", "#CC3311", "#222222"
 NAMES = "ABCD"
-START = CONFIGURATIONS["4 points of a square"]
+START = [(0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)]
 ACROSS = 4  # labellings in a line
 GAP = 0.22  # between them
 
@@ -45,9 +44,7 @@ def shatter(points):
 def draw_shattering(found):
     """Every labelling in a square of its own, tinted where there is no line."""
     down = -(-len(found.labels) // ACROSS)
-    figure, ax = new_figure(panel=(7.2, 1.8 * down))
-    figure.set_layout_engine("none")
-    ax.set_position([0.005, 0.005, 0.99, 0.99])
+    figure, (ax,) = fixed_figure([(0.005, 0.005, 0.99, 0.99)], (7.2, 1.8 * down))
     for place, (labels, line) in enumerate(zip(found.labels, found.lines, strict=True)):
         corner = np.array([place % ACROSS, -(place // ACROSS)]) * (1.0 + GAP)
         _draw_square(ax, corner, found.points, labels, line)
@@ -125,14 +122,17 @@ def shattering():
         found = shatter(points)
         return draw_shattering(found), describe(found)
 
+    def code(count, **places):
+        points = [(places[f"{name}_x"], places[f"{name}_y"]) for name in NAMES[:count]]
+        return (
+            "from kernlab.lab.papers.sparse.shatter import labellings, separating_line\n\n"
+            f"points = {[(round(x, 2), round(y, 2)) for x, y in points]}\n"
+            f"lines = [separating_line(points, labels) for labels in labellings({count})]"
+        )
+
     controls = {"count": choice("points", {"two": 2, "three": 3, "four": 4}, 4)}
     for name, (x, y) in zip(NAMES, START, strict=True):
-        controls[f"{name}_x"] = _coordinate(f"{name} across", x)
-        controls[f"{name}_y"] = _coordinate(f"{name} up", y)
-    return Explorer(draw, controls, "labellings of points that can be moved, and lines")
-
-
-def _coordinate(description, value):
-    return widgets.FloatSlider(
-        value=value, min=0.05, max=0.95, step=0.05, description=description, readout_format=".2f"
-    )
+        for key, word, value in ((f"{name}_x", "across", x), (f"{name}_y", "up", y)):
+            controls[key] = slider(f"{name} {word}", value, 0.05, 0.95, 0.05, release=False)
+    text = "labellings of points that can be moved, and lines"
+    return Explorer(draw, controls, text, code=code)

@@ -1,0 +1,1 @@
+"""Explorers of ADMM-HSS: the hierarchical matrix, and ADMM on it."""

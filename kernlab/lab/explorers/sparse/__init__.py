@@ -1,0 +1,1 @@
+"""Explorers of the sparse Cholesky thesis: its kernel, its matrix, what lines separate."""

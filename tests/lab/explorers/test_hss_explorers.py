@@ -1,0 +1,85 @@
+"""ADMM-HSS' explorers: blocks tile the matrix, and one compression serves every C."""
+
+import numpy as np
+import pytest
+
+from kernlab import HSSSVC
+from kernlab.approximations.hss import HSSKernel
+from kernlab.kernels import gamma_from_sigma, make_kernel
+from kernlab.lab.explorers import hss_admm
+from kernlab.lab.explorers.hss.admm import GRID, REL_TOL, ROWS, prepare, refit
+from kernlab.lab.explorers.hss.matrix import blocks, describe, draw_matrix, fit_matrix
+from kernlab.lab.explorers.plane import square
+from kernlab.lab.explorers.samples import samples
+
+
+def rows_of(name, most):
+    return samples((), toys=[name])[name].rows(most)
+
+
+def test_blocks_tile_the_matrix_and_name_its_ranks():
+    fit = fit_matrix(rows_of("Swiss roll", 400).X, "2means", 0.5, 1e-3, 300, 32)
+    cover = np.zeros((400, 400), dtype=int)
+    K = fit.kernel.operator() @ np.eye(400)
+    order = fit.kernel.matrix_.tree.order
+    K = K[np.ix_(order, order)]
+    for row, column, height, width, rank in blocks(fit.kernel.matrix_):
+        cover[row : row + height, column : column + width] += 1
+        if rank is not None:
+            found = np.linalg.matrix_rank(K[row : row + height, column : column + width], tol=1e-12)
+            assert found <= rank
+    assert (cover == 1).all()
+
+
+def test_the_error_is_that_of_the_matrix():
+    fit = fit_matrix(rows_of("spirals", 300).X, "2means", 0.3, 1e-1, 300, 32)
+    K = make_kernel("rbf", gamma=gamma_from_sigma(0.3))(fit.X)
+    true = np.linalg.norm(fit.kernel.operator() @ np.eye(300) - K) / np.linalg.norm(K)
+    assert fit.quality.sampled_error == pytest.approx(true, rel=0.5)
+    assert f"{fit.quality.sampled_error:.1e}" in describe(fit)
+
+
+@pytest.mark.parametrize(("rank", "leaf_size"), [(1, 32), (300, 256)])
+def test_rank_one_and_a_single_leaf_draw(rank, leaf_size):
+    fit = fit_matrix(rows_of("Swiss roll", 150).X, "natural", 1.0, 1e-2, rank, leaf_size)
+    assert draw_matrix(fit)
+    assert fit.kernel.rank_ <= rank
+
+
+def test_the_picture_shows_the_estimator():
+    rows = rows_of("two moons", 400)
+    fit = refit(prepare(rows, 0.3), 5.0, 10.0, 20)
+    machine = HSSSVC(C=5.0, h=0.3, beta=10.0, max_iter=20, rel_tol=REL_TOL, random_state=0)
+    machine.fit(rows.X, rows.y)
+    expected = machine.decision_function(square(GRID)[1])
+    np.testing.assert_allclose(fit.decisions, expected, atol=1e-4)
+    assert [row["iteration"] for row in fit.machine.result_.trace] == list(range(1, 21))
+
+
+def test_c_needs_no_other_compression_and_h_does(monkeypatch):
+    counted, fit = [], HSSKernel.fit
+
+    def counting(self, X, y=None):
+        counted.append(len(X))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(HSSKernel, "fit", counting)
+    explorer = hss_admm()
+    assert counted == [ROWS]
+    explorer.set(C=0.1)
+    explorer.set(C=10.0, steps=10.0, beta=100.0)
+    assert counted == [ROWS]
+    explorer.set(h=1.0)
+    assert counted == [ROWS, ROWS]
+
+
+def test_a_beta_that_is_too_small_is_refused_in_words():
+    with pytest.raises(ValueError, match="does not converge at beta"):
+        refit(prepare(rows_of("checkerboard", 1000), 3.0), 1.0, 1e-6, 10)
+
+
+def test_dual_variables_reach_the_bound_after_many_steps_only():
+    prepared = prepare(rows_of("circles", 300), 0.3)
+    assert np.abs(refit(prepared, 1000.0, 100.0, 5).machine.dual_coef_).max() < 1.0
+    many = refit(prepared, 0.01, 1.0, 60)
+    assert np.abs(many.machine.dual_coef_).max() == pytest.approx(0.01)
