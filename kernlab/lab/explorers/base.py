@@ -291,7 +291,7 @@ class Explorer:
     def bundle(self):
         """The explorer by MIME type: the live widget, and what stands in where there is none."""
         view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-        picture = {"image/png": base64.b64encode(self.png).decode()} if self.png else {}
+        picture = {"image/png": _small(self.png)} if self.png else {}
         return {WIDGET_VIEW: view, **picture, "text/plain": f"<Explorer: {self.text}>"}
 
     def metadata(self):
@@ -306,6 +306,13 @@ class Explorer:
             self.text,
         )
         return {FRAMES_KEY: page}
+
+
+def _small(png):
+    """A picture for keeping, in 256 colours, in base 64."""
+    kept = io.BytesIO()
+    Image.open(io.BytesIO(png)).quantize(256).save(kept, format="png", optimize=True)
+    return base64.b64encode(kept.getvalue()).decode()
 
 
 def _plain(caption):

@@ -46,7 +46,7 @@ def fit_both(rows, count, gamma, C, seed=0):
         for name, (approximation, parameter, _) in MAPS.items():
             machine = KernelMachine(
                 approximation, "newton", gamma=gamma, C=C, random_state=seed,
-                approximation_params={parameter: count},
+                approximation_params={parameter: min(count, len(rows.y))},
             ).fit(rows.X, rows.y)  # fmt: skip
             found[name] = (
                 machine.decision_function(square(GRID)[1]),
@@ -59,7 +59,8 @@ def fit_both(rows, count, gamma, C, seed=0):
 def error_curves(rows, gamma, seed=0):
     """The error of the kernel matrix by the number of features, for both maps."""
     with single_blas_thread():
-        nystrom = Nystrom(gamma=gamma, n_landmarks=max(COUNTS), random_state=seed).fit(rows.X)
+        most = min(max(COUNTS), len(rows.y))
+        nystrom = Nystrom(gamma=gamma, n_landmarks=most, random_state=seed).fit(rows.X)
         nested = [nystrom.leading(min(k, nystrom.rank_)) for k in COUNTS]
         waves = [FourierMap(gamma=gamma, n_components=k, random_state=seed) for k in COUNTS]
         found = (nested, [each.fit(rows.X) for each in waves])

@@ -114,6 +114,7 @@ class Plane(traitlets.HasTraits):
         figure = bqplot.Figure(
             marks=[self._image, *self.marks], fig_margin=none, animation_duration=0,
             min_aspect_ratio=0.1, max_aspect_ratio=10.0, padding_x=0, padding_y=0,
+            display_toolbar=False,
             layout={"width": width, "height": height},
         )  # fmt: skip
         figure.add_class("kernlab-plane")
