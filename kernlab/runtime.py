@@ -131,6 +131,18 @@ def on_single_blas_thread(function):
     return limited
 
 
+@contextmanager
+def on_one_thread():
+    """A context for work that has one core among others at work: a task of a cluster, say."""
+    before = getattr(_this_thread, "works_on_a_block", False)
+    _this_thread.works_on_a_block = True
+    try:
+        with single_blas_thread():
+            yield
+    finally:
+        _this_thread.works_on_a_block = before
+
+
 def row_blocks(n_rows, rows_per_block):
     """Slices that cover `n_rows` rows in order."""
     step = max(1, int(rows_per_block))

@@ -31,11 +31,12 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernlab.cluster import ClusterFeatures
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
 from kernlab.lapack import cholesky_factor
 from kernlab.parameters import check_parameters, positive
-from kernlab.rows import validate_rows
+from kernlab.rows import Rows, validate_rows
 from kernlab.runtime import (
     Stopwatch,
     for_each_block,
@@ -144,6 +145,8 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.offers(need):
             raise self._missing(need)
         if need == "features":
+            if isinstance(X, Rows) and X.is_distributed:
+                return ClusterFeatures(X, self, self.max_memory)
             return self.features(X)
         return self.operator() if need == "operator" else self
 
@@ -260,8 +263,18 @@ class FeatureMap(Approximation):
         for_each_block(compute, self._slices(len(rows)))
         return features
 
-    def features(self, X):
+    def bytes_per_row(self, rows):
+        """What `features` keep of each of these rows."""
+        return self.rank_ * self._precision(rows).itemsize
+
+    def features(self, X, n_rows=None):
         """The features of rows X as a solver takes them; of the fitted rows, as training made them.
+
+        Parameters
+        ----------
+        X : rows
+        n_rows : int, default None
+            How many there are in all, where X is a part of them.
 
         Returns
         -------

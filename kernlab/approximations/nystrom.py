@@ -165,7 +165,14 @@ class Nystrom(FeatureMap):
     def _block(self, X):
         return self.map_.apply(self._values(X, self._precision(X)))
 
-    def features(self, X):
+    def bytes_per_row(self, rows):
+        return self.map_.n_landmarks * self._value_precision(rows, len(rows)).itemsize
+
+    def _value_precision(self, rows, n_rows):
+        many = self.dtype is None and n_rows * self.map_.n_landmarks >= MANY_VALUES
+        return np.dtype(np.float32) if many else self._precision(rows)
+
+    def features(self, X, n_rows=None):
         """The features of rows X as a solver takes them: kernel values, and the map M.
 
         Weights w of the features are weights M w of the kernel values at the landmarks, so that a
@@ -173,9 +180,8 @@ class Nystrom(FeatureMap):
         are so many that time matters, they are computed in single precision.
         """
         rows = self._validated_rows(X)
-        n, k, dtype = len(rows), self.map_.n_landmarks, self._precision(rows)
-        if self.dtype is None and n * k >= MANY_VALUES:
-            dtype = np.dtype(np.float32)
+        n, k = len(rows), self.map_.n_landmarks
+        dtype = self._value_precision(rows, n_rows or n)
         if n * k * dtype.itemsize > memory_limit(self.max_memory):
             return super().features(rows)
         return self._mapped(rows, dtype, self._diagonal(rows))

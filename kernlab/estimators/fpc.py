@@ -18,7 +18,7 @@ from kernlab.estimators.machine import (
     same,
     some_rows,
 )
-from kernlab.rows import validate_rows
+from kernlab.rows import is_collection, validate_rows
 
 
 def largest_degree(n_rows, n_features, at_most=10):
@@ -32,11 +32,18 @@ def _with_best_degree(machine, X, y, sample_weight):
     """The machine fitted with the lowest of the degrees with the best accuracy on held-out rows."""
     began = time.perf_counter()
     rows = validate_rows(copy(machine), X, y, supervised=True, min_rows=2)
-    weights = machine.row_weights(rows.labels, sample_weight)
-    if weights is not None:
+    pair = isinstance(machine.validation, tuple | list)
+    if rows.is_distributed and not pair:
+        raise ValueError(
+            "rows on a cluster are not split to choose the degree: name a degree, or give "
+            "validation=(X, y)"
+        )
+    weights, balance = sample_weight, machine.class_weight
+    if not rows.is_distributed:
+        weights, balance = machine.row_weights(rows.labels, sample_weight), None
+    if weights is not None and not rows.is_distributed:
         rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
     degrees = range(largest_degree(*rows.shape, machine.max_degree), 0, -1)
-    pair = isinstance(machine.validation, tuple | list)
     accuracies, best = dict.fromkeys(degrees, 0.0), None
     splits = [None] if pair else _splits(rows.labels, machine.validation, machine.random_state)
     for split in splits:
@@ -47,9 +54,10 @@ def _with_best_degree(machine, X, y, sample_weight):
                 for part in split
             )
         for degree in degrees:  # downwards: the largest leaves its Gram matrix to the others
-            one = machine.with_params(degree=degree, class_weight=None)
+            one = machine.with_params(degree=degree, class_weight=balance)
             fit_together([one], *train, shared=shared)
-            if pair and (unknown := np.setdiff1d(held_out[1], one.classes_)).size:
+            known_here = pair and not is_collection(held_out[1])
+            if known_here and (unknown := np.setdiff1d(held_out[1], one.classes_)).size:
                 raise ValueError(f"the validation rows have labels not trained on: {unknown[:5]}")
             accuracies[degree] += one.score(*held_out)
             if best is None or accuracies[degree] >= accuracies[best.degree]:

@@ -8,14 +8,13 @@ first k of the same landmarks. One machine is the smallest such family, and a sw
 
 import time
 from collections.abc import Hashable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -23,6 +22,8 @@ from tqdm.auto import tqdm
 
 from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
 from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
+from kernlab.cluster import Targets
+from kernlab.estimators.deciding import qualities_of, scores_of
 from kernlab.parameters import (
     check_parameters,
     flag,
@@ -33,7 +34,7 @@ from kernlab.parameters import (
     width,
     word,
 )
-from kernlab.rows import ArrayRows, distinct_rows, validate_rows
+from kernlab.rows import ArrayRows, Rows, distinct_rows, validate_rows
 from kernlab.runtime import bar_options, memory_limit, telling
 from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
 
@@ -53,6 +54,7 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
 }
 SECONDS_BETWEEN_LINES = 1.0  # of what a verbose fit prints about its steps
 DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
+ON_CLUSTER = ("newton", "hinge-admm", "sbm")  # solvers of rows that lie on a cluster
 NESTED = "n_landmarks"  # of maps whose first features are those of fewer landmarks
 
 
@@ -211,7 +213,8 @@ class Pair:
 
         Parameters
         ----------
-        X : array, sparse matrix, DataFrame, memory map, path of a file, or Rows
+        X : array, sparse matrix, DataFrame, memory map, path of a file, Rows, or, for rows on a
+            cluster, Dask array, Dask DataFrame, list of delayed blocks
         y : array of shape (n_rows,), default None
             None for a file that brings its labels.
         sample_weight : array of shape (n_rows,), default None
@@ -257,18 +260,29 @@ class Pair:
         return validate_rows(self, X, y, reset=False, supervised=supervised, numeric_labels=numeric)
 
     def predict(self, X):
-        """The class, or the value, of each row of X, which may be all that `fit` takes."""
-        return self.answer(scores_of([self], self.rows_of(X))[0])
+        """The class, or the value, of each row of X, which may be all that `fit` takes; of Dask's
+        collections a Dask array."""
+        return self.rows_of(X).each(self.decider().answers)
 
     def score(self, X, y=None, sample_weight=None):
         """The accuracy on rows X with labels y (None: the file's); of a regressor, R^2."""
-        rows = self.rows_of(X, y, supervised=True)
-        return self.quality(scores_of([self], rows)[0], rows.labels, sample_weight)
+        return qualities_of([self], self.rows_of(X, y, supervised=True), sample_weight)[0]
 
-    def quality(self, scores, labels, sample_weight=None):
-        """The accuracy (of a regressor: R^2) of these scores."""
-        measure = accuracy_score if is_classifier(self) else r2_score
-        return float(measure(labels, self.answer(scores), sample_weight=sample_weight))
+    def decider(self):
+        """This machine without the results of its training: what is sent to workers."""
+        other = copy(self)
+        for name in ("results_", "result_"):
+            vars(other).pop(name, None)
+        return other
+
+    def answers(self, rows):
+        """The class, or the value, of each of the rows, which have been checked."""
+        return self.answer(scores_of([self], rows)[0])
+
+    def decisions(self, rows):
+        """The scores of rows that have been checked, see `decision_function`."""
+        scores = scores_of([self], rows)[0]
+        return scores.ravel() if scores.shape[1] == 1 else scores
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -296,8 +310,7 @@ class Classifier(Pair, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X):
         """Scores: one column per class, or for two classes one score, positive for the second."""
-        scores = scores_of([self], self.rows_of(X))[0]
-        return scores.ravel() if len(self.classes_) == 2 else scores
+        return self.rows_of(X).each(self.decider().decisions)
 
     def answer(self, scores):
         """The class of each row of scores."""
@@ -333,25 +346,34 @@ def _fit_together(machines, X, y, sample_weight, shared, nested, on):
     began = time.perf_counter()
     plans = [machine.plan() for machine in machines]
     rows, weights, learnt, columns = _seen(machines[0], X, y, sample_weight)
-    approximation = on or _fitted(plans, rows, weights, learnt, shared, nested)
-    needs = dict.fromkeys(plan.solver.needs for plan in plans)
-    data = {need: approximation.data_for(need, rows) for need in needs}
-    spent = {"approximate": time.perf_counter() - began}
-    parts = sum(approximation.timings_.values())
-    solved, starts = [], {}
-    for size, key, members in _tasks(plans, nested):
-        plan, part, found = plans[members[0]], approximation, data[plans[members[0]].solver.needs]
-        if nested:
-            part = approximation.leading(min(size, approximation.rank_))
-            found = found.leading(part.rank_)
-        costs = [machines[i].C for i in members]
-        with _steps_told(machines[0], plan.solver) as step:
-            start = starts.get(key)
-            families = _solved(plan, costs, machines[0], part, found, columns, weights, start, step)
-        smallest = int(np.argmin(costs)) if nested else 0
-        starts[key] = [family[smallest] for family in families]
-        for place, i in enumerate(members):
-            solved.append((machines[i], plan, part, [family[place] for family in families]))
+    with ExitStack() as held:  # by the workers of a cluster, if rows are there
+        if rows.is_distributed and not isinstance(X, Rows):
+            held.callback(rows.release)
+        approximation = on or _fitted(plans, rows, weights, learnt, shared, nested)
+        needs = dict.fromkeys(plan.solver.needs for plan in plans)
+        data = {need: approximation.data_for(need, rows) for need in needs}
+        if rows.is_distributed:
+            held.callback(lambda: [features.release() for features in data.values()])
+        spent = {"approximate": time.perf_counter() - began}
+        parts = sum(approximation.timings_.values())
+        solved, starts = [], {}
+        for size, key, members in _tasks(plans, nested):
+            plan, part, found = (
+                plans[members[0]],
+                approximation,
+                data[plans[members[0]].solver.needs],
+            )
+            if nested:
+                part = approximation.leading(min(size, approximation.rank_))
+                found = found.leading(part.rank_)
+            costs = [machines[i].C for i in members]
+            with _steps_told(machines[0], plan.solver) as step:
+                start, machine = starts.get(key), machines[0]
+                families = _solved(plan, costs, machine, part, found, columns, weights, start, step)
+            smallest = int(np.argmin(costs)) if nested else 0
+            starts[key] = [family[smallest] for family in families]
+            for place, i in enumerate(members):
+                solved.append((machines[i], plan, part, [family[place] for family in families]))
     # Factors are made when the solver asks for them.
     spent["approximate"] += sum(approximation.timings_.values()) - parts
     spent |= {f"approximate: {name}": s for name, s in approximation.timings_.items()}
@@ -370,6 +392,9 @@ def _seen(machine, X, y, sample_weight):
     rows = validate_rows(door, X, y, supervised=True, numeric_labels=not is_classifier(machine))
     names = ("n_features_in_", "feature_names_in_")
     learnt = {name: vars(door)[name] for name in names if name in vars(door)}
+    if rows.is_distributed:
+        rows, weights, task, columns = _seen_on_cluster(machine, rows, sample_weight)
+        return rows, weights, learnt | task, columns
     weights = machine.row_weights(rows.labels, sample_weight)
     if weights is not None and not (machine.keeps_weightless or weights.all()):
         rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
@@ -382,6 +407,32 @@ def _seen(machine, X, y, sample_weight):
             rows = some_rows(rows, distinct.first)
     task, columns = machine.task(rows.labels)
     return rows, weights, learnt | task, columns
+
+
+def _seen_on_cluster(machine, rows, sample_weight):
+    """The same of rows on a cluster: of their labels the distinct ones come here."""
+    plan = machine.plan()
+    if plan.solver.name not in ON_CLUSTER or machine.merge:
+        raise ValueError(
+            f"solver {plan.solver.name!r} does not work on rows of a cluster: take one of "
+            f"{', '.join(ON_CLUSTER)}, or call compute() on the rows"
+        )
+    if sample_weight is not None:
+        rows = rows.weighted(sample_weight)
+        rows = rows if machine.keeps_weightless else rows.of_positive_weight()
+    if is_classifier(machine):
+        labels, counts = rows.distinct_labels()
+        task, code = machine.task(labels)
+        factors = None
+        if machine.class_weight is not None:
+            given = machine.class_weight
+            if isinstance(given, str) and given == "balanced":
+                given = dict(zip(labels, counts.sum() / (len(labels) * counts), strict=True))
+            factors = compute_sample_weight(given, labels)
+        targets = Targets(rows, labels, code, factors)
+    else:
+        task, targets = {}, Targets(rows)
+    return rows, targets.weights(), task, targets
 
 
 def some_rows(rows, positions):
@@ -489,38 +540,3 @@ def _stored(plan, approximation, results):
         coefficients = dual.T
     support = np.flatnonzero(coefficients.any(axis=0))
     return fitted | {"support_": support, "dual_coef_": coefficients[:, support]}
-
-
-# ------------------------------------------------------------------------------ deciding, together
-def scores_of(machines, rows):
-    """Scores of rows by machines that were fitted together, from one pass over the rows.
-
-    Returns
-    -------
-    list of arrays of shape (n_rows, n_problems), one for each machine
-    """
-    found = {}
-    for decide, has_features in ((_by_features, True), (_by_rows, False)):
-        members = [m for m in machines if ("coef_" in vars(m)) == has_features]
-        if members:
-            ends = np.cumsum([len(m.intercept_) for m in members])[:-1]
-            parts = np.split(decide(members, rows), ends, axis=1)
-            found |= {id(m): s + m.intercept_ for m, s in zip(members, parts, strict=True)}
-    return [found[id(machine)] for machine in machines]
-
-
-def _by_features(machines, rows):
-    """Of nested features, those of the largest approximation begin with those of the others."""
-    largest = max((m.approximation_ for m in machines), key=lambda a: a.rank_)
-    padded = [np.pad(m.coef_, ((0, 0), (0, largest.rank_ - m.coef_.shape[1]))) for m in machines]
-    return largest.decision(rows, np.vstack(padded).T)
-
-
-def _by_rows(machines, rows):
-    support, first = np.unique(np.concatenate([m.support_ for m in machines])), machines[0]
-    dual = np.zeros((sum(len(m.dual_coef_) for m in machines), len(support)))
-    end = 0
-    for one in machines:
-        start, end = end, end + len(one.dual_coef_)
-        dual[start:end, np.searchsorted(support, one.support_)] = one.dual_coef_
-    return getattr(first.approximation_, first.decides_by)(rows, dual.T, support)

@@ -12,8 +12,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from tqdm.auto import tqdm
 
-from kernlab.estimators.machine import NESTED, Pair, fit_together, scores_of
-from kernlab.rows import Rows, as_rows
+from kernlab.estimators.deciding import qualities_of
+from kernlab.estimators.machine import NESTED, Pair, fit_together
+from kernlab.rows import Rows, as_rows, is_collection
 from kernlab.runtime import bar_options
 
 FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
@@ -35,7 +36,8 @@ def sweep(
     estimator : estimator
         One of kernlab's, or any of scikit-learn's, a pipeline say.
     X, y
-        As in `fit`: arrays, sparse matrices, DataFrames, paths (y None where the file has labels).
+        As in `fit`: arrays, sparse matrices, DataFrames, paths (y None where the file has labels),
+        Dask's collections (with validation=None or rows held out).
     grid : dict
         Values for parameters by name, {"C": [...], "n_landmarks": ["sqrt", 100], "h": [...]}; as
         scikit-learn names them in a pipeline ("svc__C"), and entries of approximation_params and
@@ -71,8 +73,13 @@ def sweep(
     """
     grid = {name: _values(values) for name, values in grid.items()}
     _check(estimator, grid, nested)
-    if isinstance(X, str | Path | Rows):
+    if isinstance(X, str | Path | Rows) or is_collection(X):
         X = as_rows(X, y)
+    if isinstance(X, Rows) and X.is_distributed:
+        if not isinstance(estimator, Pair):
+            raise TypeError(f"{type(estimator).__name__} does not work on rows of a cluster")
+        y = None  # they are with the rows
+    elif isinstance(X, Rows):
         X, y = X if isinstance(estimator, Pair) else X.whole(), X.labels
     metric = "accuracy" if is_classifier(estimator) else "r2"
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
@@ -129,6 +136,8 @@ def _splits(estimator, X, y, weights, validation):
     if validation is None or isinstance(validation, tuple):
         yield (X, y, weights), validation
         return
+    if isinstance(X, Rows) and X.is_distributed:
+        raise ValueError("rows on a cluster are not split into folds: give validation=(X, y)")
     folds = check_cv(validation, y, classifier=is_classifier(estimator))
     for split in folds.split(np.zeros(len(y)), y):
         yield tuple(
@@ -217,8 +226,7 @@ def _qualities(machines, X, y, weights=None):
     if not isinstance(machines[0], Pair):
         named = {} if weights is None else {"sample_weight": weights}
         return [machine.score(X, y, **named) for machine in machines]
-    found = scores_of(machines, machines[0].rows_of(X))
-    return [m.quality(s, y, weights) for m, s in zip(machines, found, strict=True)]
+    return qualities_of(machines, machines[0].rows_of(X, y, supervised=True), weights)
 
 
 def _figures(machine):

@@ -23,12 +23,13 @@ __all__ = [
     "as_dense",
     "as_rows",
     "distinct_rows",
+    "is_collection",
     "merged_rows",
     "validate_rows",
 ]
 
 # Packages whose collections have a module of their own here, with a function `as_rows(X, y)`.
-COLLECTIONS = {"dask": "kernlab.rows.dask"}
+COLLECTIONS = {"dask": "kernlab.rows.dask", "distributed": "kernlab.rows.dask"}
 
 
 def as_rows(X, y=None, *, n_features=None, zero_based=False, label=None):
@@ -37,7 +38,7 @@ def as_rows(X, y=None, *, n_features=None, zero_based=False, label=None):
     Parameters
     ----------
     X : array, sparse matrix, DataFrame, memory map, Rows, path of a file, or whatever has a shape
-        and gives rows by slices
+        and gives rows by slices; Dask arrays and DataFrames, or a list of delayed blocks
     y : array, optional
         Labels; those in a file are taken where none are given.
     n_features, zero_based, label
@@ -59,7 +60,7 @@ def as_rows(X, y=None, *, n_features=None, zero_based=False, label=None):
         return X if y is None else X.labelled(y)
     if isinstance(X, str | Path):
         return open_rows(X, y, n_features=n_features, zero_based=zero_based, label=label)
-    if module := _collection(X):
+    if module := _module_of(X):
         return import_module(module).as_rows(X, y)
     return ArrayRows(X if sp.issparse(X) or _gives_rows(X) else np.asarray(X), y)
 
@@ -90,7 +91,10 @@ def validate_rows(
         of floating point numbers.
     """
     if _is_streamed(X):
-        rows = as_rows(X, y, n_features=None if reset else estimator.n_features_in_)
+        if is_collection(X) and not (reset or supervised):  # to be looked through, block by block
+            rows = import_module(_module_of(X)).as_rows(X, keep=False)
+        else:
+            rows = as_rows(X, y, n_features=None if reset else estimator.n_features_in_)
         return _checked_stream(estimator, rows, reset, supervised, numeric_labels, min_rows)
     if isinstance(X, Rows):
         X, y = X.whole(), X.labels if y is None else y
@@ -130,10 +134,16 @@ def _is_streamed(X):
         return X.dtype not in (np.float32, np.float64)
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return False
-    return _collection(X) is not None or _gives_rows(X)
+    return _module_of(X) is not None or _gives_rows(X)
 
 
-def _collection(X):
+def is_collection(X):
+    """Whether X is a collection of a package that keeps rows elsewhere, Dask's say."""
+    return _module_of(X) is not None
+
+
+def _module_of(X):
+    X = X[0] if isinstance(X, list | tuple) and len(X) else X  # delayed blocks
     return COLLECTIONS.get(type(X).__module__.partition(".")[0])
 
 
@@ -155,6 +165,10 @@ def _checked_stream(estimator, rows, reset, supervised, numeric_labels, min_rows
         raise ValueError(f"{len(rows)} rows, while {name} needs at least {min_rows}")
     rows.check_finite()
     if not supervised:
+        return rows
+    if rows.is_distributed:
+        if not rows.has_labels:
+            raise ValueError(f"{name} requires y to be passed: these rows bring no labels")
         return rows
     if rows.labels is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no labels")

@@ -29,6 +29,7 @@ class Rows:
 
     labels = None
     in_memory = False
+    is_distributed = False  # whether a cluster holds them, labels and weights beside them
     dtype = np.dtype(np.float64)
     _known_finite = False
 
@@ -97,7 +98,7 @@ class Rows:
         combine : callable, optional
             What takes the place of the sum: two results into one.
         """
-        combine = combine or _added
+        combine = combine or added
         slices = self.slices()
 
         def work(stretch):
@@ -127,10 +128,14 @@ class Rows:
         )
         return self.block(slice(0, len(self)))
 
+    def each(self, function):
+        """`function(rows)` of these rows; of those on a cluster, a lazy array of their blocks."""
+        return function(self)
+
     def bounds(self):
         """Smallest and largest value of each feature; values that are not finite are refused."""
         places = np.arange(len(self))
-        low, high = self.reduce(_extremes, places, combine=_wider)
+        low, high = self.reduce(_extremes, places, combine=wider)
         return low.astype(np.float64), high.astype(np.float64)
 
     def check_finite(self):
@@ -250,13 +255,15 @@ def checked_labels(labels, n_rows):
     return labels
 
 
-def _added(one, other):
+def added(one, other):
+    """The sum of two results, tuples one by one."""
     if isinstance(one, tuple):
         return tuple(a + b for a, b in zip(one, other, strict=True))
     return one + other
 
 
-def _wider(one, other):
+def wider(one, other):
+    """The smaller of the first and the larger of the second of two pairs."""
     return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 

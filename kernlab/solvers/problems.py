@@ -15,6 +15,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from kernlab.cluster import Targets
 from kernlab.solvers.losses import row_costs
 from kernlab.solvers.result import SolverResult
 
@@ -22,14 +23,21 @@ OPTIONAL = ("tol", "max_iter", "random_state", "max_memory")
 
 
 class Call:
-    """The columns of y, the values of C in ascending order, and a start for each column."""
+    """The columns of y, the values of C in ascending order, and a start for each column.
 
-    def __init__(self, y, C, start=None):
-        y = np.asarray(y)
-        self._is_matrix, self._is_path = y.ndim == 2, np.ndim(C) > 0
-        if y.ndim > 2 or y.shape[-1:] == (0,):
-            raise ValueError(f"labels must be one column or several, not of shape {y.shape}")
-        self.columns = list(np.ascontiguousarray(y.T)) if self._is_matrix else [y]
+    Labels on a cluster come here, unless the solver works there (`on_cluster`).
+    """
+
+    def __init__(self, y, C, start=None, on_cluster=False):
+        self._is_matrix, self._is_path = True, np.ndim(C) > 0
+        if isinstance(y, Targets) and on_cluster:
+            self.columns = y.columns
+        else:
+            y = np.asarray(y)
+            self._is_matrix = y.ndim == 2
+            if y.ndim > 2 or y.shape[-1:] == (0,):
+                raise ValueError(f"labels must be one column or several, not of shape {y.shape}")
+            self.columns = list(np.ascontiguousarray(y.T)) if self._is_matrix else [y]
         costs = [C]
         if self._is_path:
             if np.ndim(C) > 1 or len(C) == 0:

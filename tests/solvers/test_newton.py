@@ -16,8 +16,8 @@ from kernlab.approximations import Nystrom
 from kernlab.features import Features
 from kernlab.solvers import solve_newton
 from kernlab.solvers.newton.core import best_step, intervals_for
-from kernlab.solvers.newton.features import ETA, Problem, newton_direction
 from kernlab.solvers.newton.preconditioners import ActiveGram, GroupedGram, cheapest
+from kernlab.solvers.newton.steps import ETA, Problem, newton_direction
 
 INTERCEPTS = ("free", "penalised", "none")
 INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -172,7 +172,7 @@ def test_where_rounding_ends_it_the_gap_decides(method, monkeypatch):
     assert found.relative_gap <= 1e-8
     assert found.converged
     monkeypatch.setattr("kernlab.solvers.newton.core.best_step", lambda *_: 0.0)
-    monkeypatch.setattr("kernlab.solvers.newton.features.FLAT", -1.0)
+    monkeypatch.setattr("kernlab.solvers.newton.steps.FLAT", -1.0)
     with pytest.warns(ConvergenceWarning, match="gap"):
         stuck = solve_newton(F, y, C=1.0, method=method)
     assert "rounding" in stuck.message

@@ -301,7 +301,7 @@ class PolynomialMap(FeatureMap):
         return CentreCheck(self.n_centres_, self.dimension_, rank, condition)
 
     # ------------------------------------------------------------------------- features
-    def features(self, X):
+    def features(self, X, n_rows=None):
         """The features of rows X, formed a block at a time whenever they are read.
 
         Powers on at least as many centres as the polynomials have dimensions are combinations of

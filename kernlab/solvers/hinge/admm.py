@@ -27,9 +27,11 @@ from contextlib import nullcontext
 import numpy as np
 import scipy.linalg as la
 
+from kernlab.cluster import ClusterFeatures
 from kernlab.parameters import positive
 from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
+from kernlab.solvers.hinge.cluster import ClusterData, RowState
 from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, Data, GramFactor, Sums
 from kernlab.solvers.problems import Call, check_limits
 from kernlab.solvers.result import SolverResult, warn_unless_converged
@@ -87,21 +89,26 @@ def solve_hinge_admm(
     falls short hands back the weights of the lowest objective it has measured, its start included.
     """
     passes.check_problem("hinge-admm", loss, intercept)
-    call = Call(y, C, start)
+    on_cluster = isinstance(F, ClusterFeatures)
+    call = Call(y, C, start, on_cluster)
     certified = call.costs[0] is not None
     default_tol, default_steps = CERTIFIED if certified else EARLY
     tol, max_iter = check_limits(
         default_tol if tol is None else tol, default_steps if max_iter is None else max_iter
     )
     alpha, beta = positive(alpha, "alpha"), positive(beta, "beta")
-    data = Data(F, sample_weight, intercept, certified)
-    data.require_room(len(call.columns) * len(call.costs), max_memory)
-    columns = [passes.labels_of(column, data.m) for column in call.columns]
-    problems = [
-        _Problem(column, data, cost, passes.start_of(begin, data, intercept))
-        for column, begin in zip(columns, call.starts, strict=True)
-        for cost in call.costs
-    ]
+    along = len(call.costs)
+    if on_cluster:
+        data = ClusterData(F, call.columns, along, intercept, certified)
+        if keep_dual:
+            raise ValueError("dual variables of rows on a cluster are not kept: keep_dual=False")
+    else:
+        data = Data(F, sample_weight, intercept, certified)
+        data.require_room(len(call.columns) * along, max_memory)
+        columns = [passes.labels_of(column, data.m) for column in call.columns]
+        data.state = RowState.of([y for y in columns for _ in range(along)])
+    starts = [passes.start_of(begin, data, intercept) for begin in call.starts]
+    problems = [_Problem(data, cost, start) for start in starts for cost in call.costs]
     with single_blas_thread() if data.n < passes.WIDE else nullcontext():
         iteration = _Iteration(data, problems, alpha, beta, tol, max_iter, callback)
         iteration.begin()
@@ -115,22 +122,20 @@ def solve_hinge_admm(
             tol=tol,
             advice="Raise max_iter, lower C, or scale the features.",
         )
-    along = len(call.costs)
     return call.arranged([results[i : i + along] for i in range(0, len(results), along)])
 
 
 class _Problem:
-    """One problem under way: its weights u, their form c on the features read, and zeta.
+    """One problem under way: its weights u, and their form c on the features read.
 
     `pulled_v` and `pulled_w` are A^T v and A^T w, and `sums` those of the last pass; `best` is the
     lowest objective measured with C, and its weights.
     """
 
-    def __init__(self, y, data, C, start):
-        self.y, self.C, self.has_start = y, C, start is not None
+    def __init__(self, data, C, start):
+        self.C, self.has_start = C, start is not None
         self.u = np.zeros(data.n_weights) if start is None else start
         self.c = np.zeros(data.n) if start is None else start
-        self.zeta = y.astype(np.float64)
         self.beta = self.gamma = self.change_u = 0.0
         self.pulled_v = self.pulled_w = self.sums = self.best = None
         self.trace, self.is_done = [], False
@@ -152,29 +157,10 @@ class _Iteration:
     # ------------------------------------------------------------------------- first pass
     def begin(self):
         """The Gram matrix, unless it is known, and A^T v and A^T w of the start, in one pass."""
-        p, gram = len(self.problems), self.data.known_gram()
-
-        def state():
-            own = self.data.gram_sum() if gram is None else None
-            return Sums(self.data.n, 2 * p, (p, N_SUMS), own)
-
-        def use(sums, rows, block):
-            weights = self.data.weights_of(rows)
-            if sums.gram is not None:
-                sums.gram.add(block, weights)
-            values = np.empty((2 * p, block.shape[1]))
-            for k, problem in enumerate(self.problems):
-                y, zeta = problem.y[rows], problem.zeta[rows]
-                if problem.has_start:
-                    zeta[:] = problem.c @ block
-                lost = np.maximum(0.0, 1.0 - y * (zeta if problem.has_start else 0.0))
-                sums.rows[k, LOSS] += lost.sum() if weights is None else weights @ lost
-                split(zeta, y, problem.beta, problem.gamma, values[k], values[p + k])
-            if weights is not None:
-                values *= weights
-            sums.pull(block, values)
-
-        total = self.data.read(state, use, passes.GRAM_BYTES, "Gram matrix")
+        gram = self.data.known_gram()
+        starts = [problem.c if problem.has_start else None for problem in self.problems]
+        scales = [(problem.beta, problem.gamma) for problem in self.problems]
+        total = self.data.over(first_pass, starts, scales, gram is None)
         self.gram = total.gram.matrix() if gram is None else gram
         passes.require_finite(self.gram, total.vectors)
         self.data.leave_gram(self.gram)
@@ -210,24 +196,11 @@ class _Iteration:
 
     def _pass(self, live, old):
         """A u, the next v and w row by row, and A^T v and A^T w: one look at every feature."""
-        relaxation, p = RELAXATION if self.certified else 1.0, len(live)
+        relaxation = RELAXATION if self.certified else 1.0
         weights = np.array([problem.c for problem in live])
         new = [(problem.beta, problem.gamma) for problem in live]
-
-        def use(sums, rows, block):
-            scores = weights @ block if p > 1 else (weights[0] @ block)[None]
-            values, of_rows = np.empty((2 * p, block.shape[1])), self.data.weights[rows]
-            for k, problem in enumerate(live):
-                advance(
-                    scores[k], problem.zeta[rows], problem.y[rows], of_rows, old[k], new[k],
-                    relaxation, values[k], values[p + k], sums.rows[k],
-                )  # fmt: skip
-            sums.pull(block, values)
-
-        def state():
-            return Sums(self.data.n, 2 * p, (p, N_SUMS))
-
-        return self.data.read(state, use, passes.PASS_BYTES, "ADMM step")
+        places = [self.problems.index(problem) for problem in live]
+        return self.data.over(step_pass, places, weights, old, new, relaxation)
 
     def _factor(self, problem):
         """The system for u of a problem; those with the same beta and C share it."""
@@ -310,10 +283,59 @@ class _Iteration:
 
     def _dual(self, problem):
         """a_i = -c_i y_i w_i, times C M where there is a C: 0 <= a_i <= c_i / M or C c_i."""
-        v, w = np.empty((2, len(problem.zeta)))
-        split(problem.zeta, problem.y, problem.beta, problem.gamma, v, w)
+        place = self.problems.index(problem)
+        zeta, y = self.data.state.zeta[place], self.data.state.labels[place]
+        v, w = np.empty((2, len(zeta)))
+        split(zeta, y, problem.beta, problem.gamma, v, w)
         scale = 1.0 if problem.C is None else problem.C * self.total
-        return -scale * problem.y * w * (self.data.weights if len(self.data.weights) else 1.0)
+        return -scale * y * w * (self.data.weights if len(self.data.weights) else 1.0)
+
+
+# ------------------------------------------------------------------------------------- passes
+def first_pass(data, state, starts, scales, wants_gram):
+    """A^T v and A^T w of the start (of weights, where they are given), and the Gram matrix."""
+    p = len(starts)
+
+    def sums_of_thread():
+        return Sums(data.n, 2 * p, (p, N_SUMS), data.gram_sum() if wants_gram else None)
+
+    def use(sums, rows, block):
+        weights = data.weights_of(rows)
+        if sums.gram is not None:
+            sums.gram.add(block, weights)
+        values = np.empty((2 * p, block.shape[1]))
+        for k, (c, scale) in enumerate(zip(starts, scales, strict=True)):
+            y, zeta = state.labels[k][rows], state.zeta[k][rows]
+            if c is not None:
+                zeta[:] = c @ block
+            lost = np.maximum(0.0, 1.0 - y * (0.0 if c is None else zeta))
+            sums.rows[k, LOSS] += lost.sum() if weights is None else weights @ lost
+            split(zeta, y, *scale, values[k], values[p + k])
+        if weights is not None:
+            values *= weights
+        sums.pull(block, values)
+
+    return data.read(sums_of_thread, use, passes.GRAM_BYTES, "Gram matrix")
+
+
+def step_pass(data, state, places, weights, old, new, relaxation):
+    """A u, the next v and w row by row, and A^T v and A^T w, of the problems at these places."""
+    p = len(places)
+
+    def use(sums, rows, block):
+        scores = weights @ block if p > 1 else (weights[0] @ block)[None]
+        values, of_rows = np.empty((2 * p, block.shape[1])), data.weights[rows]
+        for k, place in enumerate(places):
+            advance(
+                scores[k], state.zeta[place][rows], state.labels[place][rows], of_rows, old[k],
+                new[k], relaxation, values[k], values[p + k], sums.rows[k],
+            )  # fmt: skip
+        sums.pull(block, values)
+
+    def sums_of_thread():
+        return Sums(data.n, 2 * p, (p, N_SUMS))
+
+    return data.read(sums_of_thread, use, passes.PASS_BYTES, "ADMM step")
 
 
 # ------------------------------------------------------------------------------- single steps

@@ -50,6 +50,8 @@ class Data:
     penalised : whether weights have a penalty, which asks for F themselves.
     """
 
+    state = None  # what a method keeps of each row
+
     def __init__(self, F, sample_weight=None, intercept="none", penalised=False):
         self.features, self.mix = as_features(F), None
         if self.features.combination and not penalised and intercept == "none":
@@ -83,6 +85,10 @@ class Data:
             way_out="Take fewer features (of a polynomial, a lower degree or fewer centres), fewer "
             "classes or C at a time, or allow more with max_memory.",
         )
+
+    def over(self, function, *arguments):
+        """`function(data, state, *arguments)`, a pass over the rows with what is kept of each."""
+        return function(self, self.state, *arguments)
 
     def read(self, state, use, block_bytes, what):
         """Call use(state, rows, block) for every block of features, on all threads.

@@ -133,10 +133,19 @@ class Iteration:
         unit = yield from self.moved(direction, 1.0)
         if self.suffices(unit, direction, descent, C):
             return unit, 1.0
-        step = best_step(self.intervals, point.scores, C, *self.along(direction, unit))
+        step = self.best_step(direction, unit, C)
         moved = yield from self.moved(direction, step)
         least = point.objective(C) * (1.0 + self.rounding)
         return (moved, step) if moved.objective(C) < least else (None, 0.0)
+
+    def best_step(self, direction, unit, C):
+        """The step to the lowest point along the direction, where `unit` is at step 1."""
+        along = self.along(direction, unit)
+        return best_step(self.intervals, self.point.scores, C, *along)
+
+    def n_active(self):
+        """The number of rows outside their interval."""
+        return int(np.count_nonzero(self.point.active))
 
     def _record(self, C, violation, step, cost):
         before = [row["residual"] for row in self.trace if row["C"] == C]
@@ -147,7 +156,7 @@ class Iteration:
             "seconds": time.perf_counter() - self.began,
             "C": C,
             "problem": self.number,
-            "active": int(np.count_nonzero(self.point.active)),
+            "active": self.n_active(),
             "step": step,
             **cost,
             "order": observed_order([*before, violation]),

@@ -74,7 +74,7 @@ def cheapest(rows, n_active, max_memory=None):
     return min(possible, key=costs.get, default="cg")
 
 
-class _Preconditioner:
+class Preconditioner:
     """A matrix for G, in double precision, and solves with I + 2 C G."""
 
     most_products = 30  # after which a factor is no help
@@ -125,7 +125,7 @@ class _Preconditioner:
         return cholesky_factor(hessian)
 
 
-class ActiveGram(_Preconditioner):
+class ActiveGram(Preconditioner):
     """G itself."""
 
     def __init__(self, rows, costs, dtype=None):
@@ -150,7 +150,7 @@ class ActiveGram(_Preconditioner):
         return ActiveGram(self.rows, self.costs, DOUBLE) if self.dtype == SINGLE else None
 
 
-class GroupedGram(_Preconditioner):
+class GroupedGram(Preconditioner):
     """The Gram matrix of the means of groups of active rows, each with the costs of its rows."""
 
     most_products = 40

@@ -17,7 +17,7 @@ from kernlab.lab.papers.common.equivalence import two_class_rows
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
 from kernlab.solvers import solve_dcd, solve_newton
-from kernlab.solvers.newton.features import ETA
+from kernlab.solvers.newton.steps import ETA
 
 BOUND_RANKS = (5, 10, 20, 50, 100, 200)
 BOUND_ROWS = 400

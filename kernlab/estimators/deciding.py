@@ -1,0 +1,87 @@
+"""Scores of new rows by fitted machines, and how good they are, for several machines at once."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+
+from kernlab.rows import ArrayRows
+
+
+def scores_of(machines, rows):
+    """Scores of rows by machines that were fitted together, from one pass over the rows.
+
+    Returns
+    -------
+    list of arrays of shape (n_rows, n_problems), one for each machine
+    """
+    found = {}
+    for decide, has_features in ((_by_features, True), (_by_rows, False)):
+        members = [m for m in machines if ("coef_" in vars(m)) == has_features]
+        if members:
+            ends = np.cumsum([len(m.intercept_) for m in members])[:-1]
+            parts = np.split(decide(members, rows), ends, axis=1)
+            found |= {id(m): s + m.intercept_ for m, s in zip(members, parts, strict=True)}
+    return [found[id(machine)] for machine in machines]
+
+
+def _by_features(machines, rows):
+    """Of nested features, those of the largest approximation begin with those of the others."""
+    largest = max((m.approximation_ for m in machines), key=lambda a: a.rank_)
+    padded = [np.pad(m.coef_, ((0, 0), (0, largest.rank_ - m.coef_.shape[1]))) for m in machines]
+    return largest.decision(rows, np.vstack(padded).T)
+
+
+def _by_rows(machines, rows):
+    support, first = np.unique(np.concatenate([m.support_ for m in machines])), machines[0]
+    dual = np.zeros((sum(len(m.dual_coef_) for m in machines), len(support)))
+    end = 0
+    for one in machines:
+        start, end = end, end + len(one.dual_coef_)
+        dual[start:end, np.searchsorted(support, one.support_)] = one.dual_coef_
+    return getattr(first.approximation_, first.decides_by)(rows, dual.T, support)
+
+
+# ------------------------------------------------------------------------------------- how good
+def qualities_of(machines, rows, sample_weight=None):
+    """The accuracy (of regressors: R^2) of each machine on rows with labels, from one pass."""
+    if rows.is_distributed:
+        return _qualities_on_cluster(machines, rows, sample_weight)
+    measure = accuracy_score if is_classifier(machines[0]) else r2_score
+    return [
+        float(measure(rows.labels, machine.answer(scores), sample_weight=sample_weight))
+        for machine, scores in zip(machines, scores_of(machines, rows), strict=True)
+    ]
+
+
+def _qualities_on_cluster(machines, rows, sample_weight):
+    rows = rows if sample_weight is None else rows.weighted(sample_weight)
+    deciders = [machine.decider() for machine in machines]
+    if is_classifier(machines[0]):
+        hits = rows.reduce_labelled(_hits, deciders)
+        return (hits[:-1] / hits[-1]).tolist()
+    total, mean = rows.reduce_labelled(_weighted_sum)
+    left = rows.reduce_labelled(_squares, deciders, mean / total)
+    if left[-1] == 0.0:
+        return [float(value == 0.0) for value in left[:-1]]
+    return (1.0 - left[:-1] / left[-1]).tolist()
+
+
+def _hits(X, y, w, machines):
+    """The weight of the rows that each machine classifies rightly, and of all."""
+    w = np.ones(len(y)) if w is None else w
+    found = scores_of(machines, ArrayRows(X))
+    right = [w @ (m.answer(scores) == y) for m, scores in zip(machines, found, strict=True)]
+    return np.array([*right, w.sum()])
+
+
+def _weighted_sum(X, y, w):
+    w = np.ones(len(y)) if w is None else w
+    return float(w.sum()), float(w @ y)
+
+
+def _squares(X, y, w, machines, mean):
+    """The squares that each machine leaves, and those that the mean of all leaves."""
+    w = np.ones(len(y)) if w is None else w
+    found = scores_of(machines, ArrayRows(X))
+    left = [w @ (y - m.answer(scores)) ** 2 for m, scores in zip(machines, found, strict=True)]
+    return np.array([*left, w @ (y - mean) ** 2])

@@ -1,0 +1,673 @@
+"""Rows of Dask arrays, DataFrames and delayed blocks: they stay on the workers that hold them.
+
+What the client sees are sums over rows. `DaskRows` reads blocks where they are, several in a task;
+`Pieces` are objects that workers keep, the features of some blocks say, with one partial sum of
+each thread and a tree of those. Whatever a worker held when it died is computed again from the
+collection's own graph, and nothing else.
+"""
+
+from contextlib import contextmanager
+from copy import copy
+from functools import reduce
+from operator import itemgetter
+from uuid import uuid4
+
+import dask.array as da
+import numpy as np
+import scipy.sparse as sp
+from dask.delayed import Delayed, delayed
+from distributed import as_completed, default_client, wait
+from distributed.client import FutureCancelledError
+from distributed.comm.core import CommClosedError
+from distributed.scheduler import KilledWorker
+from tqdm.auto import tqdm
+
+from kernlab.rows.arrays import ArrayRows, Rows, added, as_dense, canonical_csr, wider
+from kernlab.runtime import MemoryLimitError, bar_options, format_bytes, on_one_thread
+
+FAN_IN = 8  # partial sums that one task adds up
+PARTS_PER_THREAD = 4  # of which each may have to be computed again when a worker dies
+MOST_CLASSES = 10_000
+SHARE = 0.6  # of a worker's memory: above, Dask begins to move what it holds to disk
+SAME_VERSIONS = ("kernlab", "numpy", "scipy", "dask", "distributed")
+REMEDY = (
+    "give the workers more memory, make blocks of fewer rows, or take float32 rows or fewer "
+    "features"
+)
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do what is asked of it; the text says why, and what helps."""
+
+
+def as_rows(X, y=None, keep=True):
+    """`DaskRows` of a Dask array or DataFrame, a delayed block, or a list of delayed blocks."""
+    return DaskRows(X, y, keep=keep)
+
+
+# ------------------------------------------------------------------------------------ the cluster
+def current_client():
+    """The client that is connected, to workers with the same versions as here."""
+    try:
+        client = default_client()
+    except ValueError as error:
+        raise ClusterError(
+            "rows of Dask are read by the workers of a cluster, and none is connected: begin with "
+            "`from distributed import Client; client = Client()`, or call compute() on the rows"
+        ) from error
+    workers = frozenset(client.nthreads())
+    if not workers:
+        raise ClusterError(
+            f"the scheduler {client.scheduler.address} has no workers: start some, with "
+            f"`dask worker {client.scheduler.address}`"
+        )
+    if not workers <= getattr(client, "workers_of_same_versions", frozenset()):
+        _require_same_versions(client.get_versions(packages=list(SAME_VERSIONS)))
+        client.workers_of_same_versions = workers
+    return client
+
+
+def _require_same_versions(told):
+    """Refuse workers whose packages differ: they would fail far from the cause, or differ."""
+    here = told["client"]["packages"]
+    for worker, packages in (
+        (w, (t or {}).get("packages", {})) for w, t in told["workers"].items()
+    ):
+        for name in ("python", *SAME_VERSIONS):
+            if packages.get(name) != here[name]:
+                raise ClusterError(
+                    f"{name} is {packages.get(name, 'missing')} on worker {worker} and "
+                    f"{here[name]} here: install the same versions on all machines of the cluster"
+                )
+
+
+@contextmanager
+def said_plainly(client, futures):
+    """What goes wrong on a cluster, in words of rows and workers; no task is left running."""
+    try:
+        yield
+    except BaseException as error:
+        connected = client.status == "running" and not isinstance(error, CommClosedError)
+        if connected:
+            client.cancel(list(futures), force=True)
+        if isinstance(error, KilledWorker):
+            raise MemoryLimitError(
+                f"workers died, {error.allowed_failures + 1} of them, while they computed "
+                f"{error.task}, most likely for want of memory: {REMEDY}"
+            ) from error
+        if not connected and isinstance(error, Exception):
+            raise ClusterError(
+                f"the scheduler {client.scheduler.address} is lost: start it, connect a new "
+                "client, and begin again"
+            ) from error
+        if isinstance(error, FutureCancelledError):
+            raise ClusterError(
+                "the cluster has lost rows that cannot be computed again, since they were sent to "
+                "a worker that died instead of being made by a task: load them by tasks, with "
+                "dask.array.from_zarr, dask.dataframe.read_parquet or dask.delayed"
+            ) from error
+        raise
+
+
+def gathered(client, futures, what=None):
+    """The results of futures in their order; a bar names the stage where it takes long."""
+    futures = list(futures)
+    with said_plainly(client, futures):
+        if what is not None:
+            _watch(futures, what)
+        return client.gather(futures)
+
+
+def _wait_for(client, futures):
+    """Wait until all are there, but not for a scheduler that never comes back."""
+    while True:
+        try:
+            wait(futures, timeout=5)
+        except TimeoutError:
+            if client.status != "running":
+                raise CommClosedError("the scheduler does not answer") from None
+        else:
+            return
+
+
+def _watch(futures, what):
+    with tqdm(total=len(futures), desc=what, unit=" parts", **bar_options()) as bar:
+        for done in as_completed(futures):
+            bar.update()
+            if done.status == "error":
+                break  # `gather` raises it
+
+
+def _tree(client, partial_sums, combine):
+    """One future of all partial sums, taken together by the workers where they are many."""
+    while len(partial_sums) > FAN_IN:
+        partial_sums = [
+            client.submit(_combined, combine, partial_sums[i : i + FAN_IN], pure=False)
+            for i in range(0, len(partial_sums), FAN_IN)
+        ]
+    return partial_sums
+
+
+def _combined(combine, results):
+    return reduce(combine, results)
+
+
+class Pieces:
+    """Objects that workers keep, computed again where they are lost.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    futures : list of Future
+        One for each object.
+    """
+
+    def __init__(self, client, futures):
+        self.client, self.futures = client, futures
+
+    def release(self):
+        """Let the workers forget the objects."""
+        self.futures.clear()
+
+    def made(self, what):
+        """Wait until all are there, with a bar that names the stage."""
+        with said_plainly(self.client, self.futures):
+            _watch(self.futures, what)
+            for future in self.futures:
+                if future.status == "error":
+                    future.result()
+        return self
+
+    def each(self, function, *arguments, beside=None):
+        """`function(object, *arguments)` of each, kept as `Pieces` where the objects are.
+
+        The objects of other pieces `beside` these come second among the arguments.
+        """
+        pairs = zip(self.futures, *(() if beside is None else (beside.futures,)), strict=True)
+        submit = self.client.submit
+        return Pieces(
+            self.client,
+            [submit(_on_one, function, *items, *arguments, key=_key(function)) for items in pairs],
+        )
+
+    def sum(self, function, *arguments, combine=added):
+        """The sum over all objects of `function(object, *arguments)`: one task a thread."""
+        client, tasks = self.client, []
+        with said_plainly(client, tasks):
+            for address, group in self._groups():
+                where = {} if address is None else {"workers": [address]}
+                where |= {"allow_other_workers": bool(where), "key": _key(function)}
+                tasks.append(
+                    client.submit(_on_several, function, combine, group, arguments, **where)
+                )
+            total = _tree(client, tasks, combine)
+            return reduce(combine, client.gather(total))
+
+    def _groups(self):
+        """(address, futures that are there) for each thread that has some."""
+        client = self.client
+        holders, threads = client.who_has(self.futures), client.nthreads()
+        by_address = {}
+        for future in self.futures:
+            addresses = holders.get(future.key) or (None,)
+            by_address.setdefault(addresses[0], []).append(future)
+        for address, group in by_address.items():
+            count = min(len(group), threads.get(address, 1))
+            yield from ((address, group[i::count]) for i in range(count))
+
+
+def _key(function):
+    """A name for a task, by which the dashboard shows what is being done."""
+    return f"{function.__name__.strip('_')}-{uuid4().hex}"
+
+
+def _on_one(function, *arguments):
+    with on_one_thread():
+        return function(*arguments)
+
+
+def _on_several(function, combine, items, arguments):
+    with on_one_thread():
+        return reduce(combine, (function(item, *arguments) for item in items))
+
+
+# --------------------------------------------------------------------------------------- the rows
+class DaskRows(Rows):
+    """Rows in blocks that workers hold or can make, with labels and weights beside them.
+
+    Parameters
+    ----------
+    X : Dask array or DataFrame, Delayed, Future, or a list of these two
+        Blocks are arrays, SciPy's sparse matrices or tables. Chunks may be of unknown size, of one
+        row, or empty.
+    y, sample_weight : the same by one column, or arrays, default None
+
+    keep : bool, default True
+        Whether workers hold the rows as long as this object; else they are looked through once.
+
+    Attributes
+    ----------
+    chunks : tuple of int
+        The number of rows of each block; of those that have any, `starts` are their first.
+    """
+
+    is_distributed = True
+
+    def __init__(self, X, y=None, sample_weight=None, keep=True):
+        self.client, self._lazy = current_client(), _blocks_of(X)
+        # Never cancelled, for these may be the caller's own.
+        blocks = self.client.compute(self._lazy) if keep else []
+        try:
+            if keep:
+                told = self._read(self._each_of(_described, blocks), "reading blocks")
+            else:
+                told = self._read(self.client.compute([delayed(_described)(b) for b in self._lazy]))
+        except BaseException:
+            blocks.clear()
+            raise
+        _refuse(told)
+        self.chunks = tuple(one["n"] for one in told)
+        self._filled = [i for i, n in enumerate(self.chunks) if n]
+        if not self._filled:
+            raise ValueError("there are no rows: every block is empty")
+        told = [told[i] for i in self._filled]
+        self.starts = np.concatenate([[0], np.cumsum([one["n"] for one in told])])
+        self.shape = (int(self.starts[-1]), told[0]["p"])
+        self.dtype = np.dtype(np.float32 if all(one["single"] for one in told) else np.float64)
+        self._bytes, self._known_finite = sum(one["nbytes"] for one in told), True
+        if keep:
+            chosen = [blocks[i] for i in self._filled]
+            wanted = self.dtype.char, told[0]["sparse"]
+            self._X = [  # a block that is as it should be stays the caller's own
+                block if one["form"] == wanted else self._each_of(_converted, [block], *wanted)[0]
+                for block, one in zip(chosen, told, strict=True)
+            ]
+            with said_plainly(self.client, []):
+                _wait_for(self.client, self._X)
+            self._y, self._w = self._beside(y, "labels"), self._beside(sample_weight, "weights")
+
+    def release(self):
+        """Let the workers forget the rows; nothing can be asked of them any more."""
+        self._lazy = self._X = self._y = self._w = None
+
+    def labelled(self, labels):
+        rows = copy(self)
+        rows._y = self._beside(labels, "labels")
+        return rows
+
+    def weighted(self, sample_weight):
+        """The same rows, each with a weight that is not negative."""
+        rows = copy(self)
+        rows._w = self._beside(sample_weight, "weights")
+        return rows
+
+    def of_positive_weight(self):
+        """The rows that count, where some have no weight."""
+        chosen = [
+            self.client.submit(_of_positive_weight, *parts, pure=False)
+            for parts in zip(self._X, *self._labels_and_weights(), strict=True)
+        ]
+        return DaskRows(*([delayed(itemgetter(i))(delayed(c)) for c in chosen] for i in range(3)))
+
+    @property
+    def has_labels(self):
+        return self._y is not None
+
+    @property
+    def has_weights(self):
+        return self._w is not None
+
+    @property
+    def nbytes(self):
+        return self._bytes
+
+    @property
+    def labels(self):
+        """All labels, brought here; None where there are none."""
+        return None if self._y is None else np.concatenate(self._read(self._y))
+
+    @property
+    def weights(self):
+        """All weights, brought here; None where there are none."""
+        return None if self._w is None else np.concatenate(self._read(self._w))
+
+    # ------------------------------------------------------------------------- sums over rows
+    def reduce(self, function, *aligned, combine=None):
+        bounds = list(zip(self.starts, self.starts[1:], strict=False))
+        parts = [[values[start:stop] for values in aligned] for start, stop in bounds]
+        return self._over(function, (), combine or added, parts)
+
+    def reduce_labelled(self, function, *arguments, combine=added):
+        """The sum over all blocks of `function(block, labels, weights, *arguments)`."""
+        parts = list(zip(*self._labels_and_weights(), strict=True))
+        return self._over(function, arguments, combine, parts)
+
+    def bounds(self):
+        low, high = self.reduce(_range_of, combine=wider)
+        return low.astype(np.float64), high.astype(np.float64)
+
+    def distinct_labels(self):
+        """The distinct labels in order, and how many rows have each."""
+        found = self.reduce_labelled(_counted_labels, combine=_joined_counts)
+        if found is None:
+            raise ValueError(
+                f"the labels have more than {MOST_CLASSES:,} distinct values: a classifier needs "
+                "classes; for numbers take a regressor"
+            )
+        return found
+
+    def pieces(self, make, argument, what):
+        """`make(argument, number, X, y, w)` of blocks, or of several small ones that lie together,
+        numbered, as `Pieces`; `argument` is sent once."""
+        submit, (y, w), parts = self.client.submit, self._labels_and_weights(), []
+        with said_plainly(self.client, parts):
+            given = submit(_given, argument, pure=False)
+            for number, group in enumerate(self._groups()):
+                where = self._place_of(group)
+                columns = ([column[i] for i in group] for column in (self._X, y, w))
+                key = f"{what} of {where} {uuid4().hex}"
+                parts.append(submit(_made, make, given, number, where, *columns, key=key))
+        return Pieces(self.client, parts).made(what)
+
+    def worker_limits(self):
+        """The bytes that each worker may hold before Dask moves some of them to disk."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return [int(SHARE * (told["memory_limit"] or 2**50)) for told in workers]
+
+    # ------------------------------------------------------------------------------- parts
+    def block(self, rows):
+        return self.take(np.arange(*rows.indices(len(self))))
+
+    def take(self, indices):
+        return self._taken(self._X, indices)
+
+    def take_labelled(self, indices):
+        """Rows at these positions with their labels and weights, None where there are none."""
+        lists = (self._X, self._y, self._w)
+        return tuple(None if parts is None else self._taken(parts, indices) for parts in lists)
+
+    def _taken(self, parts, indices):
+        order, back = np.unique(np.asarray(indices, dtype=np.int64), return_inverse=True)
+        numbers = np.searchsorted(self.starts, order, side="right") - 1
+        chosen = [
+            self.client.submit(_some, parts[i], order[numbers == i] - self.starts[i])
+            for i in np.unique(numbers)
+        ]
+        if not chosen:
+            return self._taken(parts, [0])[:0]
+        found = _stacked(self._read(chosen))
+        return found if np.array_equal(back, np.arange(len(order))) else found[back]
+
+    def select(self, indices):
+        raise TypeError(
+            "some of the rows of a cluster cannot be selected by their positions: split the "
+            "collections beforehand, and give validation=(X, y)"
+        )
+
+    def each(self, function):
+        """What `function(rows)` gives for the rows of each block, as a Dask array."""
+        like = function(ArrayRows(np.zeros((1, self.n_features), self.dtype)))
+        sent = delayed(function, traverse=False, pure=False)
+        parts = [
+            da.from_delayed(
+                delayed(_applied)(sent, part, self.dtype, like), (n, *like.shape[1:]), like.dtype
+            )
+            for n, part in zip(self.chunks, self._lazy, strict=True)
+        ]
+        return da.concatenate(parts)
+
+    # ----------------------------------------------------------------------------- how it is done
+    def _read(self, futures, what=None):
+        return gathered(self.client, futures, what)
+
+    def _each_of(self, function, blocks, *arguments):
+        submit = self.client.submit
+        return [submit(function, block, *arguments, pure=False) for block in blocks]
+
+    def _labels_and_weights(self):
+        nothing = [None] * len(self._filled)
+        return self._y or nothing, self._w or nothing
+
+    def _over(self, function, arguments, combine, parts):
+        submit, tasks = self.client.submit, []
+        sent = submit(_given, (function, arguments, combine), pure=False)
+        with said_plainly(self.client, tasks):
+            for group in self._groups():
+                blocks, beside = [self._X[i] for i in group], [parts[i] for i in group]
+                tasks.append(submit(_on_blocks, sent, blocks, beside, pure=False))
+            return reduce(combine, self.client.gather(_tree(self.client, tasks, combine)))
+
+    def _place_of(self, group):
+        """The blocks of a group by their numbers, rows and size."""
+        first, last = (self._filled[i] for i in (group[0], group[-1]))
+        start, stop = self.starts[group[0]], self.starts[group[-1] + 1]
+        size = format_bytes(self.nbytes * (stop - start) / len(self))
+        blocks = f"block {first}" if first == last else f"blocks {first} to {last}"
+        return f"{blocks} (rows {start:,} to {stop - 1:,}, {size})"
+
+    def _groups(self):
+        """Numbers of blocks that a task takes together: neighbours, where one worker has them."""
+        at, threads = self.client.who_has(self._X), sum(self.client.nthreads().values())
+        most = -(-len(self) // (PARTS_PER_THREAD * max(1, threads)))
+        groups, size, before = [], 0, None
+        for i, (future, n) in enumerate(zip(self._X, np.diff(self.starts), strict=True)):
+            here, size = at.get(future.key), size + n
+            if not groups or here != before or size > most:
+                groups.append([])
+                size = n
+            groups[-1].append(i)
+            before = here
+        return groups
+
+    def _beside(self, values, what):
+        """One delayed column for each block that has rows, checked where it lies."""
+        if values is None:
+            return None
+        if isinstance(values, da.Array) and not np.isnan(values.shape[0]):
+            self._require_as_many(values.shape[0], what)
+            parts = list(values.rechunk((self.chunks,)).to_delayed().ravel())
+        elif _is_collection(values):
+            parts = _blocks_of(values)
+            if len(parts) != len(self.chunks):
+                raise ValueError(f"{len(self.chunks)} blocks of rows, but {len(parts)} of {what}")
+        else:
+            values = np.asarray(values)
+            self._require_as_many(len(values), what)
+            ends = np.cumsum(self.chunks)[:-1]
+            parts = [delayed(part, traverse=False) for part in np.split(values, ends)]
+        check = _checked_labels if what == "labels" else _checked_weights
+        parts = self.client.compute([parts[i] for i in self._filled])
+        parts = [
+            self.client.submit(check, part, self.chunks[i], i, pure=False)
+            for i, part in zip(self._filled, parts, strict=True)
+        ]
+        problems = [text for text in self._read(self._each_of(_problem, parts)) if text]
+        if problems:
+            raise ValueError(problems[0])
+        return parts
+
+    def _require_as_many(self, n, what):
+        if n != len(self):
+            raise ValueError(f"{len(self)} rows, but {n} {what}")
+
+
+# ---------------------------------------------------------------------------- blocks, on the client
+def _is_collection(X):
+    return hasattr(X, "to_delayed") or isinstance(X, list | tuple | Delayed)
+
+
+def _blocks_of(X):
+    """A Delayed for each block."""
+    if isinstance(X, da.Array):
+        if X.ndim == 2 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    if hasattr(X, "to_delayed"):
+        return list(X.to_delayed())
+    return [delayed(part) for part in (X if isinstance(X, list | tuple) else [X])]
+
+
+def _refuse(told):
+    """Raise what is wrong with a block, by its number and rows."""
+    start, first = 0, None
+    for number, one in enumerate(told):
+        where = f"block {number}" + (
+            f" (rows {start:,} to {start + one['n'] - 1:,})" if one.get("n") else ""
+        )
+        if "problem" in one:
+            place = "" if one.get("row") is None else f"row {start + one['row']:,}, "
+            raise ValueError(f"{where}: {place}{one['problem']}")
+        if one["n"]:
+            first = (number, one) if first is None else first
+            if one["p"] != first[1]["p"]:
+                raise ValueError(
+                    f"{where} has {one['p']} features, block {first[0]} has {first[1]['p']}"
+                )
+            if one["names"] != first[1]["names"]:
+                raise ValueError(
+                    f"{where} has the columns {one['names']}, block {first[0]} has "
+                    f"{first[1]['names']}"
+                )
+        start += one["n"]
+
+
+# -------------------------------------------------------------------------- blocks, on the workers
+def _as_matrix(part):
+    """A block as an array or CSR matrix."""
+    if sp.issparse(part):
+        return canonical_csr(part)
+    if hasattr(part, "to_numpy"):
+        part = part.to_numpy()
+    part = np.asarray(part)
+    return part.astype(np.float64) if part.dtype == object else part
+
+
+def _described(part):
+    """What the client has to know of a block: its rows, or what is wrong with them."""
+    names = tuple(map(str, part.columns)) if hasattr(part, "columns") else None
+    try:
+        matrix = _as_matrix(part)
+        if matrix.ndim != 2:
+            raise ValueError(f"a block of shape {matrix.shape}, where rows and features are needed")
+        values = matrix.data if sp.issparse(matrix) else matrix
+        finite = values.dtype.kind in "iub" or bool(np.isfinite(values).all())
+    except (TypeError, ValueError) as error:
+        return {"n": len(part) if hasattr(part, "__len__") else 0, "problem": str(error)}
+    n, p = matrix.shape
+    if not finite:
+        dense = matrix.tocoo() if sp.issparse(matrix) else None
+        if dense is None:
+            row, feature = (int(v) for v in np.argwhere(~np.isfinite(matrix))[0])
+        else:
+            entry = np.flatnonzero(~np.isfinite(dense.data))[0]
+            row, feature = int(dense.row[entry]), int(dense.col[entry])
+        text = f"feature {feature} is {matrix[row, feature]}: NaN and infinity are not allowed; "
+        return {"n": n, "row": row, "problem": text + "fill in or leave out such rows"}
+    size = values.nbytes + (12 * len(values) // 3 + 4 * n if sp.issparse(matrix) else 0)
+    in_order = matrix is part and (sp.issparse(part) or part.flags.c_contiguous)
+    form = (values.dtype.char, sp.issparse(matrix)) if in_order else None
+    told = {"n": n, "p": p, "form": form, "names": names, "nbytes": size}
+    return told | {"single": matrix.dtype == np.float32, "sparse": sp.issparse(matrix)}
+
+
+def _converted(part, dtype, sparse):
+    """The block as all others are: in one precision, dense or CSR."""
+    matrix = _as_matrix(part).astype(dtype, copy=False)
+    if sparse:
+        return sp.csr_matrix(matrix)
+    return as_dense(matrix, dtype)
+
+
+def _column(values):
+    values = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _checked_labels(values, n, number):
+    """The labels of a block, or a text that says what is wrong with them."""
+    values = _column(values)
+    if values.shape != (n,):
+        return f"block {number} has {n} rows, but labels of shape {values.shape}"
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return f"block {number}: the labels hold NaN or infinity"
+    return values
+
+
+def _checked_weights(values, n, number):
+    values = _column(values)
+    if values.shape != (n,):
+        return f"block {number} has {n} rows, but weights of shape {values.shape}"
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all() or np.any(values < 0):
+        return f"block {number}: sample_weight must be numbers that are not negative"
+    return values
+
+
+def _problem(part):
+    return part if isinstance(part, str) else None
+
+
+def _given(argument):
+    """What was sent, which the scheduler so has for workers that ask again."""
+    return argument
+
+
+def _some(part, positions):
+    return part[positions]
+
+
+def _of_positive_weight(X, y, w):
+    live = w > 0.0
+    return X[live], y[live], w[live]
+
+
+def _stacked(parts):
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _on_blocks(sent, blocks, parts):
+    function, arguments, combine = sent
+    with on_one_thread():
+        results = (function(X, *p, *arguments) for X, p in zip(blocks, parts, strict=True))
+        return reduce(combine, results)
+
+
+def _made(make, argument, number, where, X, y, w):
+    """What `make` gives for blocks taken together."""
+    with on_one_thread():
+        try:
+            joined = (None if part[0] is None else _stacked(part) for part in (X, y, w))
+            return make(argument, number, *joined)
+        except MemoryError as error:
+            raise MemoryLimitError(
+                f"a worker has no memory left for the features of {where}: {REMEDY}"
+            ) from error
+
+
+def _applied(function, part, dtype, like):
+    matrix = _as_matrix(part).astype(dtype, copy=False)
+    if matrix.shape[0] == 0:
+        return np.empty((0, *like.shape[1:]), like.dtype)
+    with on_one_thread():
+        return function(ArrayRows(matrix))
+
+
+def _range_of(block):
+    if sp.issparse(block):
+        return block.min(axis=0).toarray()[0], block.max(axis=0).toarray()[0]
+    return block.min(axis=0), block.max(axis=0)
+
+
+def _counted_labels(block, y, w):
+    values, counts = np.unique(y, return_counts=True)
+    return (values, counts) if len(values) <= MOST_CLASSES else None
+
+
+def _joined_counts(one, other):
+    if one is None or other is None:
+        return None
+    values, places = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    counts = np.bincount(places, np.concatenate([one[1], other[1]])).astype(np.int64)
+    return (values, counts) if len(values) <= MOST_CLASSES else None

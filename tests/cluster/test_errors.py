@@ -1,0 +1,92 @@
+"""What is wrong is said by the block, and before anything is computed for nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernlab import FPC, LASN, KernelMachine
+from kernlab.runtime import MemoryLimitError
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+ClusterError = pytest.importorskip("kernlab.rows.dask").ClusterError
+
+
+def blocks(*parts):
+    return [dask.delayed(part) for part in parts]
+
+
+X = np.random.default_rng(0).normal(size=(300, 3))
+Y = np.arange(300) % 2
+
+
+def test_a_block_with_nan_is_named(client):
+    wrong = X[100:200].copy()
+    wrong[7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"block 1 \(rows 100 to 199\): row 107, feature 2 is nan"):
+        LASN(10).fit(blocks(X[:100], wrong, X[200:]), Y)
+    machine = LASN(10, random_state=0).fit(blocks(X), Y)
+    with pytest.raises(ValueError, match=r"block 1 .* row 107"):
+        machine.predict(blocks(X[:100], wrong))
+
+
+def test_a_block_of_other_columns_is_named(client):
+    with pytest.raises(ValueError, match=r"block 2 .* has 2 features, block 0 has 3"):
+        LASN(10).fit(blocks(X[:100], X[100:200], X[200:, :2]), Y)
+    table = pd.DataFrame(X, columns=list("abc"))
+    frames = blocks(table[:100], table[100:].rename(columns={"c": "d"}))
+    with pytest.raises(ValueError, match=r"block 1 .* has the columns"):
+        LASN(10).fit(frames, Y)
+    with pytest.raises(ValueError, match=r"block 0 .*word"):
+        LASN(10).fit(blocks(pd.DataFrame({"a": ["word"] * 300})), Y)
+    machine = LASN(10, random_state=0).fit(blocks(X), Y)
+    with pytest.raises(ValueError, match="2 features, but LASN is expecting 3"):
+        machine.predict(da.from_array(X[:, :2]))
+
+
+def test_labels_are_checked_where_they_lie(client):
+    with pytest.raises(ValueError, match="block 1 has 100 rows, but labels of shape"):
+        LASN(10).fit(blocks(X[:200], X[200:]), blocks(Y[:200], Y[200:250]))
+    with pytest.raises(ValueError, match="block 1: the labels hold NaN"):
+        LASN(10).fit(blocks(X[:200], X[200:]), blocks(Y[:200], Y[200:] * np.nan))
+    with pytest.raises(ValueError, match="300 rows, but 299 labels"):
+        LASN(10).fit(blocks(X[:200], X[200:]), Y[:299])
+    with pytest.raises(ValueError, match="not negative"):
+        LASN(10).fit(blocks(X), Y, -np.ones(300))
+    with pytest.raises(ValueError, match="requires y"):
+        LASN(10).fit(blocks(X))
+
+
+def test_what_does_not_work_on_a_cluster_says_what_does(client):
+    rows = da.from_array(X, chunks=(100, 3))
+    with pytest.raises(ValueError, match=r"'dcd' does not work on rows of a cluster.*newton"):
+        KernelMachine("nystrom", "dcd", intercept="penalised").fit(rows, Y)
+    with pytest.raises(ValueError, match="does not work on rows of a cluster"):
+        FPC(degree=2, to_optimum=True).fit(rows, Y)
+    with pytest.raises(ValueError, match="name a degree"):
+        FPC().fit(rows, Y)
+
+
+def test_memory_is_predicted_for_each_worker(client):
+    rows = da.from_array(X, chunks=(100, 3))
+    with pytest.raises(MemoryLimitError, match=r"150 rows on each of 2 workers.*4 x 10\^2 x 8"):
+        LASN(10, max_memory="1MB").fit(rows, Y)
+
+
+def test_other_versions_are_said_at_once(client, monkeypatch):
+    told = client.get_versions(packages=["kernlab", "numpy", "scipy"])
+    next(iter(told["workers"].values()))["packages"]["kernlab"] = "9.9"
+    monkeypatch.setattr(client, "workers_of_same_versions", frozenset(), raising=False)
+    monkeypatch.setattr(client, "get_versions", lambda **_: told)
+    with pytest.raises(ClusterError, match=r"kernlab is 9.9 on worker tcp.* and .* here"):
+        LASN(10).fit(da.from_array(X), Y)
+
+
+def test_rows_need_a_cluster(client, monkeypatch):
+    def none():
+        raise ValueError("no clients")
+
+    monkeypatch.setattr("kernlab.rows.dask.default_client", none)
+    with pytest.raises(ClusterError, match="client = Client"):
+        LASN(10).fit(dd.from_pandas(pd.DataFrame(X), npartitions=2), Y)
