@@ -102,7 +102,13 @@ def doctor():
 @out_option
 @fresh_option
 @click.option("--list", "only_list", is_flag=True, help="Show what is there and missing, and stop.")
-def reproduce(names, parameters, profile, jobs, fresh, only_list):
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Send points of studies that are not timings to a Dask cluster: its address, or local:4x1 "
+    "for 4 processes of 1 thread.",
+)
+def reproduce(names, parameters, profile, jobs, fresh, only_list, scheduler):
     """Run studies, draw their figures, execute notebooks; with no names everything, and the report.
 
     What was computed before is kept. The exit code is 0 only if all that was asked for was done.
@@ -117,7 +123,9 @@ def reproduce(names, parameters, profile, jobs, fresh, only_list):
         click.echo(_aligned(rows, header))
         return
     jobs = jobs or thread_count()
-    done = work.reproduce(selection, profile, jobs=jobs, fresh=fresh, say=click.echo)
+    done = work.reproduce(
+        selection, profile, jobs=jobs, scheduler=scheduler, fresh=fresh, say=click.echo
+    )
     click.echo(f"\n{done}")
     sys.exit(1 if done.failures() else 0)
 

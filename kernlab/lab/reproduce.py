@@ -163,13 +163,16 @@ def listing(selection, profile, out=None):
     return rows + [(name, "", "", "", "", "a notebook") for name in selection.notebooks]
 
 
-def reproduce(selection, profile, *, jobs=1, out=None, fresh=False, progress=True, say=print):
+def reproduce(
+    selection, profile, *, jobs=1, scheduler=None, out=None, fresh=False, progress=True, say=print
+):
     """Do what was selected; nothing that fails keeps the rest from being done.
 
-    `say` is called with a line of text whenever something has been finished.
+    `say` is called with a line of text whenever something has been finished. A `scheduler` has the
+    workers for points of studies that are not timings.
     """
     done = Reproduction(selection, profile)
-    with Workers(jobs) as workers:
+    with Workers(jobs, scheduler) as workers:
         for study in selection.studies:
             run = _run_study(study, profile, out, workers=workers, fresh=fresh, progress=progress)
             done.studies.append(run)

@@ -11,6 +11,7 @@ import pandas as pd
 import psutil
 from tqdm import tqdm
 
+from kernlab.lab.engine.cluster import Cluster
 from kernlab.lab.engine.errors import StudyError
 from kernlab.lab.engine.measuring import failure, measure_point, without_data
 from kernlab.lab.engine.processes import Ended, Processes
@@ -131,13 +132,13 @@ class Workers:
     """The processes of a whole run: many of one thread each, and one of all threads for timings.
 
     They are shared by the studies of the run, which saves each study the seconds that loading the
-    libraries takes.
+    libraries takes. With a `scheduler` (see `Cluster`) a cluster takes the place of the many.
     """
 
-    def __init__(self, jobs):
+    def __init__(self, jobs, scheduler=None):
         if jobs < 1:
             raise StudyError(f"jobs={jobs}: at least one process is needed")
-        self._parallel = Processes(jobs, threads=1)
+        self._parallel = Cluster(scheduler) if scheduler else Processes(jobs, threads=1)
         self._timing = Processes(1, threads=thread_count())
 
     def __enter__(self):
