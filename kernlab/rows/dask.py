@@ -27,6 +27,7 @@ from kernlab.runtime import MemoryLimitError, bar_options, format_bytes, on_one_
 
 FAN_IN = 8  # partial sums that one task adds up
 PARTS_PER_THREAD = 4  # of which each may have to be computed again when a worker dies
+FULL = 1.1  # times an even share of the rows: a worker that has so many gets no more
 MOST_CLASSES = 10_000
 SHARE = 0.6  # of a worker's memory: above, Dask begins to move what it holds to disk
 SAME_VERSIONS = ("kernlab", "numpy", "scipy", "dask", "distributed")
@@ -362,11 +363,12 @@ class DaskRows(Rows):
         submit, (y, w), parts = self.client.submit, self._labels_and_weights(), []
         with said_plainly(self.client, parts):
             given = submit(_given, argument, pure=False)
-            for number, group in enumerate(self._groups()):
+            for number, (group, worker) in enumerate(self._shared_out()):
                 where = self._place_of(group)
                 columns = ([column[i] for i in group] for column in (self._X, y, w))
-                key = f"{what} of {where} {uuid4().hex}"
-                parts.append(submit(_made, make, given, number, where, *columns, key=key))
+                place = {"workers": [worker], "allow_other_workers": True} if worker else {}
+                place |= {"key": f"{what} of {where} {uuid4().hex}"}
+                parts.append(submit(_made, make, given, number, where, *columns, **place))
         return Pieces(self.client, parts).made(what)
 
     def worker_limits(self):
@@ -444,6 +446,20 @@ class DaskRows(Rows):
         size = format_bytes(self.nbytes * (stop - start) / len(self))
         blocks = f"block {first}" if first == last else f"blocks {first} to {last}"
         return f"{blocks} (rows {start:,} to {stop - 1:,}, {size})"
+
+    def _shared_out(self):
+        """(numbers of blocks, the worker that takes them): who holds them, unless he has his share
+        of all rows already; then whoever has least."""
+        holders, threads = self.client.who_has(self._X), self.client.nthreads()
+        taken, share = dict.fromkeys(threads, 0), len(self) / max(1, sum(threads.values()))
+        for group in self._groups():
+            size = self.starts[group[-1] + 1] - self.starts[group[0]]
+            here = next(iter(holders.get(self._X[group[0]].key) or ()), None)
+            if here not in taken or taken[here] + size > FULL * share * threads[here]:
+                here = min(taken, key=lambda one: taken[one] / threads[one], default=None)
+            if here is not None:
+                taken[here] += size
+            yield group, here
 
     def _groups(self):
         """Numbers of blocks that a task takes together: neighbours, where one worker has them."""

@@ -41,7 +41,7 @@ class Cluster:
                 dashboard_address=":0", memory_limit=0,
             )  # fmt: skip
         try:
-            self._client = Client(self._local or scheduler, set_as_default=False, timeout=10)
+            self._client = Client(self._local or scheduler, set_as_default=False, timeout=5)
         except (OSError, ValueError) as error:
             raise StudyError(f"there is no scheduler at {scheduler}: {error}") from error
 
