@@ -153,6 +153,7 @@ def update(ids, compute, jobs):
         points = put(study)
         if points or ids:
             click.echo(f"{study.id}: {points} points on record")
+    click.echo("README tells of the record too: kernlab report --readme")
 
 
 @record.command("check")
@@ -191,11 +192,17 @@ def _studies(ids):
 @profile_option
 @out_option
 @click.option("--gallery", is_flag=True, help="Also renew figures/gallery, which README shows.")
-def report(profile, gallery):
-    """Build the report page from what has been computed."""
+@click.option("--readme", is_flag=True, help="Write the record's scorecard into README instead.")
+def report(profile, gallery, readme):
+    """Build the report page from what has been computed, and from the record."""
     from kernlab.lab.catalogue import StudyError, tables_dir
     from kernlab.lab.report import build_report
 
+    if readme:
+        from kernlab.lab.report.gallery import renew_readme
+
+        click.echo(f"README.md: {'renewed' if renew_readme() else 'as it was'}")
+        return
     if not any(tables_dir(profile).glob("*.csv")):
         command = f"kernlab reproduce --profile {profile}"
         raise StudyError(f"Nothing has been computed under the {profile} profile yet: {command}")

@@ -13,8 +13,8 @@ from kernlab.lab.engine.run import Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
 from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks
-from kernlab.lab.report.numbers import as_duration
 from kernlab.lab.report.page import build_report
+from kernlab.lab.report.text import as_duration
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,10 @@ def reproduce(
         for o in done.notebooks:
             made = "failed" if o.error else _count(o.figures, "figure")
             say(f"notebook {o.name}: {made} ({o.seconds:.1f} s)")
-    if selection.everything:
-        try:
-            done.report = build_report(profile, out)
-        except Exception as error:
-            done.report_error = f"{type(error).__name__}: {error}"
+    try:
+        done.report = build_report(profile, out)
+    except Exception as error:
+        done.report_error = f"{type(error).__name__}: {error}"
     return done
 
 

@@ -65,9 +65,9 @@ def failure(message, status=FAILED, **more):
     return {"status": status, "message": _shorten(message), "rows": [{}], **more}
 
 
-def without_data(names):
+def without_data(names, what=DATA_MISSING):
     """The record of a point whose data sets are not there; it says nothing of this machine."""
-    text = f"{DATA_MISSING}: {', '.join(names)} (kernlab data get {' '.join(names)})"
+    text = f"{what}: {', '.join(names)} (kernlab data get {' '.join(names)})"
     return failure(text, NOT_RUN, missing=list(names))
 
 
@@ -76,8 +76,8 @@ def _attempt(measure, point, seed):
         return {"status": OK, "rows": _tidy(measure(point, seed), point)}
     except (NotRun, MemoryLimitError) as error:
         return failure(str(error), NOT_RUN)
-    except DataNotFound:
-        return without_data([point.dataset])
+    except DataNotFound:  # its files were there: of a part, such as the published test rows
+        return without_data([point.dataset], f"part of the {DATA_MISSING}")
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         return failure(text, traceback=traceback.format_exc(limit=-20))

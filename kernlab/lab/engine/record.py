@@ -37,7 +37,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6  # how closely a row computed again agrees with 
 _NOT_COMPARED = re.compile(
     r"second|bytes|memory|peak|threads|speed|^date$|^machine$|^code$|^source$"
 )
-_NO_DATA = re.compile(rf"^{DATA_MISSING}|^not there|not available\. Looked for")
+_NO_DATA = re.compile(rf"^{DATA_MISSING}")
 _FOLDERS = re.compile(r"(?<![\w.:/])(?:/[\w.+-]+){2,}/?")  # a record says nothing of them
 _GROUP = ("dataset", "method", "variant")
 
@@ -170,6 +170,16 @@ def update(study, out=None):
     entry["points"] = len(kept)
     write_whole(record_dir() / "provenance.json", json.dumps(told, indent=1, sort_keys=True) + "\n")
     return len(kept)
+
+
+def data_on_record():
+    """The data sets that some study on record has read."""
+    return {name for entry in _provenance()["studies"].values() for name in entry["data"]}
+
+
+def provenance_on_record():
+    """Study id -> data files, machines and number of points of what is on record."""
+    return _provenance()
 
 
 def _provenance():

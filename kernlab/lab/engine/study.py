@@ -149,6 +149,8 @@ class Tolerance:
     ----------
     absolute, relative : float
         It reproduces when it is within `absolute`, or within `relative` times the published size.
+    spreads : float
+        Or within so many of the standard deviations that the paper prints beside the number.
     better : {"neither", "higher", "lower"}
     reason : str
         Why so much: the paper's own spread, its last digit, its repeats.
@@ -158,11 +160,20 @@ class Tolerance:
     relative: float = 0.0
     better: str = "neither"
     reason: str = ""
+    spreads: float = 0.0
+
+    def __str__(self):
+        sizes = [f"{self.absolute:g}"] if self.absolute else []
+        sizes += [f"{100 * self.relative:g} %"] if self.relative else []
+        sizes += [f"{self.spreads:g} printed standard deviations"] if self.spreads else []
+        text = f"within {' or '.join(sizes)}" if sizes else "to the last printed digit"
+        text += "" if self.better == "neither" else f", {self.better} is better"
+        return text + (f": {self.reason}" if self.reason else "")
 
     def __post_init__(self):
         if self.better not in ("higher", "lower", "neither"):
             raise ValueError(f"better={self.better!r}: say 'higher', 'lower' or 'neither'")
-        if self.absolute < 0 or self.relative < 0:
+        if min(self.absolute, self.relative, self.spreads) < 0:
             raise ValueError("a tolerance cannot be negative")
 
     def accepts(self, published, measured):

@@ -11,15 +11,21 @@ from functools import cache
 from pathlib import Path
 
 COLUMNS = ("row", "column", "value", "unit", "note", "printed")
-SETTING = "setting"
-"""The row label of what a paper chose rather than measured: repeats, grids, splits."""
+SETTING, RECOMMENDED = "setting", "recommended"
+"""Row labels of what a paper chose rather than measured: repeats, grids; what a figure advises."""
+KINDS = ("result", "setting", "data", "quotation", "none")
+"""A result; a choice or a constant; a count of a data set; another's number; no number at all."""
+_QUOTED = ("taken by the authors from", "from the source of the data")
 
 _FOLDER = Path(__file__).parent
 
 __all__ = [
     "COLUMNS",
+    "KINDS",
+    "RECOMMENDED",
     "SETTING",
     "UnknownIdError",
+    "kinds",
     "published",
     "published_all",
     "published_ids",
@@ -32,7 +38,7 @@ class UnknownIdError(LookupError):
 
 def published_ids():
     """The ids of all tables and figures whose numbers are here, in the papers' order."""
-    return [id for id in _index() if id != "papers"]
+    return [id for id in _index() if id not in ("papers", "links")]
 
 
 def published(id):
@@ -47,7 +53,8 @@ def published(id):
     -------
     DataFrame
         ``value`` is a float, NaN where no number is printed and ``note`` says why; the other
-        columns are strings. ``attrs`` holds id, title, caption, paper, reference and source.
+        columns are strings. ``attrs`` holds id, title, caption, paper, reference, link, source and
+        kinds (of each number one of `KINDS`).
     """
     if id not in published_ids():
         raise UnknownIdError(_unknown(id))
@@ -60,9 +67,28 @@ def published(id):
         "caption": entry["caption"],
         "paper": paper,
         "reference": _index()["papers"][paper],
+        "link": _index()["links"][paper],
         "source": entry["source"],
+        "kinds": [_kind(cell, entry) for cell in frame.itertuples()],
     }
     return frame
+
+
+def kinds(id):
+    """What each number of a table is: a list of `KINDS`, in the table's order."""
+    return published(id).attrs["kinds"]
+
+
+def _kind(cell, entry):
+    if cell.value != cell.value:
+        return "none"
+    if cell.row in (SETTING, RECOMMENDED) or cell.column in entry.get("settings", ()):
+        return "setting"
+    if any(part.startswith(_QUOTED) for part in cell.note.split("; ")):
+        return "quotation"
+    return (
+        "quotation" if cell.column in entry.get("said_again", ()) else entry.get("kind", "result")
+    )
 
 
 def published_all():

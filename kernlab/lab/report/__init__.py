@@ -1,6 +1,6 @@
 """The report: what the papers print beside what this machine got, on one page."""
 
 from kernlab.lab.report.page import build_report
-from kernlab.lab.report.scorecard import scorecard
+from kernlab.lab.report.scoring import scorecard
 
 __all__ = ["build_report", "scorecard"]

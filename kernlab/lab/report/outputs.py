@@ -11,8 +11,10 @@ from pathlib import Path
 from PIL import Image
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine.record import merged
+from kernlab.lab.engine.provenance import machine
+from kernlab.lab.engine.record import merged, provenance_on_record
 from kernlab.lab.engine.rows import read_table, tables_dir
+from kernlab.lab.report.text import as_size
 from kernlab.paths import output_dir
 
 _BROAD_PIXELS = 1100  # about 7 inches at the resolution that figures are saved with
@@ -27,6 +29,7 @@ class Picture:
     caption: str
     rows: int | None
     finished: int | None
+    recorded: int | None
     png: Path | None
     svg: Path | None
 
@@ -49,6 +52,7 @@ class NotebookRun:
 
     name: str
     title: str
+    studies: tuple[str, ...]
     has_html: bool
     seconds: float | None
     error: str
@@ -69,6 +73,75 @@ def read_provenance(profile, out=None, problems=None):
     """The content of each study's provenance file, by study id."""
     found = _read_each(tables_dir(profile, out), "*.provenance.json", _dictionary, problems)
     return {stem.removesuffix(".provenance"): told for stem, told in found.items()}
+
+
+def machines(provenance):
+    """The machines behind the tables, live ones first, the latest first, as labelled lines of text.
+
+    Where no study has left a provenance, it is the machine that builds the page.
+
+    Parameters
+    ----------
+    provenance : mapping
+        From study id to the content of its provenance file.
+    """
+    found = {}
+    for study_id, told in provenance.items():
+        for run in told.get("runs", []):
+            if not isinstance(run.get("machine"), dict):
+                continue
+            # What reads the same is the same machine: processes load libraries in varying order.
+            entry = _entry(found, run["machine"], "live")
+            entry["last"] = max(entry["last"], str(run.get("finished", "")))
+            entry["ids"].add(study_id)
+    known = provenance_on_record()
+    for told in known["machines"].values():
+        _entry(found, told, "recorded")["ids"].update(known["studies"])
+    if not found:
+        return [{**_described(machine()), "studies": 0, "last": "", "source": "live"}]
+    entries = sorted(found.values(), key=lambda e: (e["source"] == "live", e["last"]), reverse=True)
+    return [
+        {**entry, "studies": len(entry["ids"]), "last": entry["last"][:16].replace("T", " ")}
+        for entry in entries
+    ]
+
+
+def _entry(found, told, source):
+    described = _described(told)
+    new = {**described, "last": "", "ids": set(), "source": source}
+    return found.setdefault(f"{source} {described}", new)
+
+
+def _described(told):
+    """What is told of a machine as labelled lines, and the versions of its libraries."""
+    cores, logical = told.get("cores"), told.get("logical_cores")
+    both = f"{cores}" if cores == logical else f"{cores} ({logical} logical)"
+    memory = told.get("memory_bytes")
+    lines = [
+        ("Processor", told.get("processor")),
+        ("Cores", both if cores else None),
+        ("Memory", as_size(memory) if memory else None),
+        ("BLAS", _blas(told)),
+        ("Python", told.get("python")),
+        ("System", told.get("system")),
+    ]
+    lines = [(label, str(value)) for label, value in lines if value]
+    return {"lines": lines, "versions": sorted(told.get("versions", {}).items())}
+
+
+def _blas(told):
+    """The linear algebra libraries, each once and in a fixed order, and their kernels' processor.
+
+    OpenBLAS chooses kernels by the processor, unless OPENBLAS_CORETYPE says which.
+    """
+    named = {
+        " ".join(str(pool[key]) for key in ("internal_api", "version") if pool.get(key))
+        + (f" (kernels for {pool['architecture']})" if pool.get("architecture") else "")
+        for pool in told.get("blas", [])
+        if pool.get("user_api") == "blas"
+    }
+    asked = told.get("blas_core_type_asked_for")
+    return ", ".join(sorted(named) + ([f"OPENBLAS_CORETYPE={asked}"] if asked else []))
 
 
 def read_pictures(profile, out=None, problems=None):
@@ -115,6 +188,7 @@ def _picture(file):
         caption=str(told["caption"]),
         rows=told.get("rows"),
         finished=told.get("finished"),
+        recorded=told.get("recorded"),
         png=png if png.exists() else None,
         svg=svg if svg.exists() else None,
     )
@@ -126,6 +200,7 @@ def _notebook(file):
     return NotebookRun(
         name=file.stem,
         title=_first_heading(told["cells"]) or file.stem,
+        studies=tuple(told.get("metadata", {}).get("kernlab", {}).get("studies", ())),
         has_html=file.with_suffix(".html").exists(),
         seconds=run.get("duration"),
         error=_error(told["cells"]),

@@ -3,27 +3,49 @@
 import base64
 import datetime
 import hashlib
+import io
+import math
 from pathlib import Path
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from PIL import Image
 
+from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine.run import get_profile
-from kernlab.lab.report import numbers, outputs
-from kernlab.lab.report.images import embed
-from kernlab.lab.report.machines import machines
-from kernlab.lab.report.papers import group_by_paper
-from kernlab.lab.report.scorecard import scorecard
-from kernlab.lab.report.verdicts import paper_cards, tally
-from kernlab.lab.report.views import notebook_links, study_tables
+from kernlab.lab.plots.registry import finished
+from kernlab.lab.published import published, published_ids
+from kernlab.lab.report import outputs, text
+from kernlab.lab.report.comparison import parted
+from kernlab.lab.report.scoring import STATUSES, scorecard, tally
 from kernlab.paths import output_dir
 from kernlab.runtime import write_whole
 
+PAPERS = {
+    "llsvm": "LLSVM",
+    "lasn": "LASN",
+    "sparse": "Sparse Cholesky",
+    "hss": "ADMM-HSS",
+    "fpc": "FPC",
+    "across": "Across the papers",
+}
+ROW_LIMIT = 200
+"""Rows of one study on the page; a reader who wants all has the CSV file beside it."""
+PAGE_BUDGET = 11_000_000
+"""Characters that all pictures together may take; the page should stay below 15 MB."""
+# A sign beside the word: colour alone says nothing to many readers, and to no printer.
+SIGNS = dict(zip(STATUSES, "✓▲≠○⏱~–", strict=True))
+
 _FOLDER = Path(__file__).parent
+_SHARP_LIMIT, _SMALL_WIDTH = 300_000, 900  # of an SVG in bytes, of a reduced PNG in pixels
+_TILE, _STEP, _LINES = 7, 8, 6
+_ALWAYS_SHOWN = ("dataset", "method", "status")
+_STATES = {"ok": "✓", "failed": "✗", "not run": "–"}
 
 
 def build_report(profile, out=None):
-    """Build the report of a profile from whatever its folder holds.
+    """Build the report of a profile from whatever its folder holds, and from the record.
 
     Parameters
     ----------
@@ -34,7 +56,8 @@ def build_report(profile, out=None):
     Returns
     -------
     Path
-        ``<output_dir(profile, out)>/index.html``; the scorecard lies beside it as CSV.
+        ``<output_dir(profile, out)>/index.html``; the scorecard lies beside it as CSV, and in
+        `data` each table as it was drawn and compared, live and recorded rows together.
     """
     described = get_profile(profile)
     folder = output_dir(profile, out)
@@ -44,17 +67,34 @@ def build_report(profile, out=None):
     provenance = outputs.read_provenance(profile, out, problems)
     pictures = outputs.read_pictures(profile, out, problems)
     notebooks = outputs.read_notebooks(profile, out, problems)
-    card = scorecard(profile, out)
+    card = scorecard(profile, out, tables)
+    (folder / "data").mkdir(exist_ok=True)
+    for study_id, table in tables.items():
+        write_whole(folder / "data" / f"{study_id}.csv", table.to_csv(index=False))
+    links = _Links(tables, pictures, notebooks)
+    results = card[card["kind"] == "result"]
     html = render(
         profile=described,
         built=datetime.datetime.now().astimezone(),
         problems=[*problems, *card.attrs["problems"]],
-        totals=tally(card["status"]),
-        papers=paper_cards(card),
-        gallery=group_by_paper(list(zip(pictures, embed(pictures), strict=True)), _study_of),
-        studies=group_by_paper(study_tables(tables, provenance), lambda table: table["id"]),
-        notebooks=notebook_links(notebooks),
-        machines=machines(provenance),
+        totals=_parts(results["status"]),
+        sources=results["source"].replace("both", "live").value_counts().to_dict(),
+        others=[(kind, sum(row), sum(row[:3])) for kind, *row in tally(card).itertuples()][1:4],
+        papers=_papers(card, links),
+        gallery=_by_paper(
+            [
+                {"picture": picture, "address": address, "links": links.of(picture.study)}
+                for picture, address in zip(pictures, embed(pictures), strict=True)
+            ],
+            lambda thing: thing["picture"].study,
+        ),
+        missing=_cards(pictures, tables, profile),
+        studies=_by_paper(
+            [_study_table(id, table, provenance, links) for id, table in tables.items()],
+            lambda study: study["id"],
+        ),
+        notebooks=notebooks,
+        machines=outputs.machines(provenance),
     )
     write_whole(folder / "scorecard.csv", card.to_csv(index=False).encode())
     page = folder / "index.html"
@@ -74,9 +114,11 @@ def render(**content):
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": numbers.as_text,
-        "difference": numbers.as_difference,
-        "duration": numbers.as_duration,
+        "math": text.with_mathml,
+        "plain": text.without_math,
+        "number": text.as_text,
+        "difference": text.as_difference,
+        "duration": text.as_duration,
     }
     return environment.get_template("template.html").render(
         style=Markup(_source("report.css")),
@@ -91,5 +133,253 @@ def _source(name):
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _study_of(picture_and_address):
-    return picture_and_address[0].study
+# ------------------------------------------------------------------------- what belongs together
+def paper_of(study_id):
+    """The paper that a study belongs to, or "across" for those that compare papers."""
+    prefix = study_id.split("-")[0]
+    return prefix if prefix in PAPERS else "across"
+
+
+def _title(study_id):
+    """What a study is about, in a few words."""
+    if study_id in STUDIES:
+        return STUDIES[study_id].title
+    return published(study_id).attrs["title"] if study_id in published_ids() else study_id
+
+
+def _by_paper(things, study_of):
+    """Things that belong to studies as a list of groups, in the papers' order."""
+    groups = {paper: [] for paper in PAPERS}
+    for thing in things:
+        groups[paper_of(study_of(thing))].append(thing)
+    return [
+        {"paper": paper, "name": PAPERS[paper], "things": group}
+        for paper, group in groups.items()
+        if group
+    ]
+
+
+class _Links:
+    """From each study to its figures, table, printed numbers, notebooks and paper."""
+
+    def __init__(self, tables, pictures, notebooks):
+        self._tables, self._printed = set(tables), set(published_ids())
+        self._pictures, self._notebooks = {}, {}
+        for picture in pictures:
+            self._pictures.setdefault(picture.study, []).append(picture.stem)
+        for run in notebooks:
+            for study in run.studies:
+                self._notebooks.setdefault(study, []).append(run)
+
+    def of(self, study):
+        """Pairs of a text and an address."""
+        pairs = [("published", f"#{study}")] if study in self._printed else []
+        pairs += [(f"figure {s.removeprefix(f'{study}-')}", f"#figure-{s}")
+                  for s in self._pictures.get(study, ())]  # fmt: skip
+        pairs += [("rows", f"#table-{study}")] if study in self._tables else []
+        for run in self._notebooks.get(study, ()):
+            ending = "html" if run.has_html else "ipynb"
+            pairs.append((f"notebook {run.name[:2]}", f"notebooks/{run.name}.{ending}"))
+        paper = published(study).attrs["link"] if study in self._printed else ""
+        return pairs + ([("paper", paper)] if paper else [])
+
+
+# -------------------------------------------------------------------------------- the scorecard
+def _parts(statuses):
+    """How many numbers have each status, in the fixed order of the statuses."""
+    counts = statuses.value_counts()
+    return {
+        "total": len(statuses),
+        "parts": [
+            {
+                "status": status,
+                "slug": status.replace(" ", "-"),
+                "sign": SIGNS[status],
+                "count": int(counts.get(status, 0)),
+            }
+            for status in STATUSES
+        ],
+    }
+
+
+def _papers(card, links):
+    """One entry per paper: reference, counts of its results, and its tables."""
+    tables = [_published(id, rows, links) for id, rows in card.groupby("study", sort=False)]
+    groups = _by_paper(tables, lambda table: table["id"])
+    for group in groups:
+        group["tables"] = group.pop("things")
+        told = published(group["tables"][0]["id"]).attrs
+        group["reference"], group["link"] = told["reference"], told["link"]
+        mine = card["study"].map(paper_of) == group["paper"]
+        group["tally"] = _parts(card.loc[mine & (card["kind"] == "result"), "status"])
+    return groups
+
+
+def _published(study_id, rows, links):
+    """One printed table: what is compared row by row, the rest by its reasons, each said once."""
+    told = published(study_id).attrs
+    compared, groups = parted(rows)
+    results = rows["kind"] == "result"
+    tolerances = compared.groupby("tolerance", sort=False)["column"].unique()
+    return {
+        "id": study_id,
+        "title": told["title"],
+        "caption": told["caption"],
+        "source": told["source"],
+        "links": links.of(study_id),
+        "tally": _parts(rows.loc[results, "status"]),
+        "tiles": _tiles(rows.loc[results, "status"]),
+        "tolerances": [(", ".join(columns), text) for text, columns in tolerances.items()],
+        "cells": [_cell_of(cell) for cell in compared.itertuples(index=False)],
+        "groups": [
+            {"reason": reason, "cells": [_cell_of(cell) for cell in found.itertuples(index=False)]}
+            for reason, found in groups.items()
+        ],
+    }
+
+
+def _cell_of(cell):
+    told = {"difference": cell.measured - cell.published, "slug": cell.status.replace(" ", "-")}
+    return {**cell._asdict(), **told, "sign": SIGNS[cell.status]}
+
+
+def _tiles(statuses):
+    """A small map: one tile per result, in printed order down and then across, coloured."""
+    paths = dict.fromkeys(STATUSES, "")
+    for i, status in enumerate(statuses):
+        x, y = divmod(i, _LINES)
+        paths[status] += f"M{x * _STEP} {y * _STEP}h{_TILE}v{_TILE}h-{_TILE}z"
+    return {
+        "width": -(-len(statuses) // _LINES) * _STEP - 1,
+        "height": min(len(statuses), _LINES) * _STEP - 1,
+        "paths": [
+            {"slug": status.replace(" ", "-"), "d": path} for status, path in paths.items() if path
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------------- the tables
+def _study_table(study_id, table, provenance, links):
+    """A study's rows: what varies as columns, what does not as one line above them."""
+    constant = _constant_columns(table)
+    varying = [n for n in table.columns if n not in constant and not _is_empty(table[n])]
+    shown = table[varying].head(ROW_LIMIT)
+    study = STUDIES.get(study_id)
+    recorded = int((table["source"] == "recorded").sum()) if "source" in table else 0
+    return {
+        "id": study_id,
+        "title": _title(study_id),
+        "question": study.question if study else "",
+        "rows": len(table),
+        "shown": len(shown),
+        "recorded": recorded,
+        "unfinished": len(table) - len(finished(table)),
+        "constant": [(name, _cell(name, value)["text"]) for name, value in constant.items()],
+        "columns": [{"name": name, "numeric": _is_numeric(table[name])} for name in varying],
+        "cells": [
+            [_cell(name, value) for name, value in zip(varying, row, strict=True)]
+            for row in shown.itertuples(index=False)
+        ],
+        "provenance": f"tables/{study_id}.provenance.json" if study_id in provenance else None,
+        "links": [pair for pair in links.of(study_id) if pair[0] != "rows"],
+    }
+
+
+def _constant_columns(table):
+    """Columns with the same value in every row, and that value; none for a table of one row."""
+    if len(table) < 2:
+        return {}
+    return {
+        name: table[name].iloc[0]
+        for name in table.columns
+        if name not in _ALWAYS_SHOWN
+        and not _is_empty(table[name])
+        and table[name].nunique(dropna=False) == 1
+    }
+
+
+def _is_empty(column):
+    return bool((column.isna() | (column == "")).all())
+
+
+def _is_numeric(column):
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _cell(name, value):
+    """A cell's text, and the number that it is sorted by."""
+    if isinstance(value, bool | str) or not hasattr(value, "__float__") or value is pd.NA:
+        told = "" if value is None or value is pd.NA else str(value)
+        sign = _STATES.get(told, "") if name == "status" else ""
+        return {"text": "" if told == "nan" else told, "value": None, "sign": sign}
+    if math.isnan(value):
+        return {"text": "", "value": None, "sign": ""}
+    form = text.as_size if name.endswith("_bytes") else str if name == "seed" else text.as_text
+    return {"text": form(value), "value": repr(float(value)), "sign": ""}
+
+
+# ---------------------------------------------------------------------------------- the figures
+def _cards(pictures, tables, profile):
+    """The figures that could not be drawn, by study: what each takes."""
+    drawn = {picture.stem for picture in pictures}
+    cards = []
+    for study_id, specs in FIGURES.items():
+        missing = [spec.name for spec in specs if spec.stem not in drawn]
+        if missing and study_id in STUDIES:
+            known = study_id in tables and len(finished(tables[study_id]))
+            what = f"kernlab reproduce {study_id} --profile {profile if known else 'standard'}"
+            needs = ", ".join(STUDIES[study_id].needs)
+            cards.append({"id": study_id, "title": _title(study_id), "names": missing,
+                          "command": what, "needs": needs})  # fmt: skip
+    return cards
+
+
+def embed(pictures, budget=PAGE_BUDGET):
+    """A data address for each picture, together within the budget where that is possible.
+
+    SVG is sharp at any size and best, unless a figure with very many marks makes it large. The
+    largest pictures give way first: from SVG to PNG, then to a PNG of fewer pixels and colours.
+
+    Parameters
+    ----------
+    pictures : sequence of Picture
+    budget : int
+        In characters.
+
+    Returns
+    -------
+    list of str
+    """
+    addresses = [_best(picture) for picture in pictures]
+    for smaller in (_as_png, _as_small_png):
+        by_size = sorted(range(len(pictures)), key=lambda i: -len(addresses[i]))
+        for i in by_size:
+            if sum(map(len, addresses)) <= budget:
+                return addresses
+            addresses[i] = min(addresses[i], smaller(pictures[i]) or addresses[i], key=len)
+    return addresses
+
+
+def _best(picture):
+    if picture.svg and (picture.svg.stat().st_size <= _SHARP_LIMIT or not picture.png):
+        return _address("svg+xml", picture.svg.read_bytes())
+    return _as_png(picture)
+
+
+def _as_png(picture):
+    return _address("png", picture.png.read_bytes()) if picture.png else ""
+
+
+def _as_small_png(picture):
+    if not picture.png:
+        return ""
+    with Image.open(picture.png) as image:
+        small = image.convert("RGB")
+        small.thumbnail((_SMALL_WIDTH, 10 * _SMALL_WIDTH))
+        written = io.BytesIO()
+        small.quantize(256).save(written, "PNG", optimize=True)
+    return _address("png", written.getvalue())
+
+
+def _address(kind, content):
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

@@ -27,34 +27,45 @@ function setUpTheme() {
 
 function setUpFilter() {
   const find = document.getElementById("find");
-  if (!find) return;
   const found = document.getElementById("found");
   const unfold = document.getElementById("unfold");
   const buttons = [...document.querySelectorAll("button.status")];
-  const tables = [...document.querySelectorAll("details.published")].map((details) => ({
-    details,
-    rows: [...details.querySelectorAll("tbody tr")].map((row) => ({
-      row,
-      status: row.dataset.status,
-      text: [details.id, details.querySelector(".title").textContent, ...[...row.cells].map((cell) => cell.textContent)]
-        .join(" ").toLowerCase(),
-    })),
-  }));
-  const sections = [...document.querySelectorAll(".paper-tables")];
-  const total = tables.reduce((sum, table) => sum + table.rows.length, 0);
+  const words = (element) => element.textContent.toLowerCase();
+  const tables = [...document.querySelectorAll("details.published")].map((details) => {
+    const title = `${details.id} ${words(details.querySelector(".what"))}`;
+    return {
+      details,
+      title,
+      groups: [...details.querySelectorAll(".scroll, .alone")].map((group) => ({
+        parts: group.matches(".alone") ? [group, group.previousElementSibling] : [group],
+        rows: [...group.querySelectorAll("[data-status]")].map((row) => ({
+          row, status: row.dataset.status, text: `${title} ${[...row.childNodes].map((node) => node.textContent).join(" ").toLowerCase()}`,
+        })),
+      })),
+    };
+  });
+  const others = [...document.querySelectorAll("[data-search]")].map((element) => ({ element, text: `${element.id} ${words(element)}` }));
+  const sections = [...document.querySelectorAll(".paper-tables, #gallery > section, #tables > section")];
+  const numbers = tables.flatMap((table) => table.groups.flatMap((group) => group.rows));
   const OPEN_AT_MOST = 300;
 
   function apply() {
-    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const wanted = new Set(buttons.filter((b) => b.getAttribute("aria-pressed") === "true").map((b) => b.dataset.status));
-    const filtering = words.length > 0 || wanted.size < buttons.length;
+    const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const statuses = new Set(buttons.filter((b) => b.getAttribute("aria-pressed") === "true").map((b) => b.dataset.status));
+    const filtering = wanted.length > 0 || statuses.size < buttons.length;
+    const fits = (text) => wanted.every((word) => text.includes(word));
     let matches = 0;
     for (const table of tables) {
       table.matches = 0;
-      for (const { row, status, text } of table.rows) {
-        const match = wanted.has(status) && words.every((word) => text.includes(word));
-        row.hidden = !match;
-        table.matches += match;
+      for (const { parts, rows } of table.groups) {
+        let shown = 0;
+        for (const { row, status, text } of rows) {
+          const match = statuses.has(status) && fits(text);
+          row.hidden = !match;
+          shown += match;
+        }
+        for (const part of parts) part.hidden = shown === 0;
+        table.matches += shown;
       }
       table.details.hidden = table.matches === 0;
       matches += table.matches;
@@ -63,8 +74,13 @@ function setUpFilter() {
       if (!filtering) table.details.open = false;
       else if (table.matches) table.details.open = matches <= OPEN_AT_MOST;
     }
-    for (const section of sections) section.hidden = !section.querySelector("details:not([hidden])");
-    found.textContent = filtering ? `${matches} of ${total}` : "";
+    let places = 0;
+    for (const { element, text } of others) {
+      element.hidden = !fits(text);
+      places += !element.hidden;
+    }
+    for (const section of sections) section.hidden = !section.querySelector("details:not([hidden]), figure:not([hidden])");
+    found.textContent = filtering ? `${matches} of ${numbers.length}${wanted.length ? `, ${places} more places` : ""}` : "";
     name();
   }
 
@@ -165,22 +181,11 @@ function openTarget() {
   }
 }
 
-/* Paper has nothing to click: all is open while printing. */
-function setUpPrinting() {
-  let closed = [];
-  addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
-    for (const details of closed) details.open = true;
-  });
-  addEventListener("afterprint", () => { for (const details of closed) details.open = false; });
-}
-
 document.addEventListener("DOMContentLoaded", () => {
   setUpTheme();
   setUpFilter();
   setUpSorting();
   setUpEnlarging();
-  setUpPrinting();
   addEventListener("hashchange", openTarget);
   openTarget();
 });

@@ -54,11 +54,15 @@ def test_one_study_with_its_figure(kernlab, house, out):
     assert "tiny-t1: all 4 points, 1 figure" in result.stdout
     assert "quick profile: 4 of 4 points of 1 studies, 1 figure" in result.stdout
     assert sorted(p.name for p in (out / "quick").rglob("*") if not p.name.startswith(".")) == [
+        "data",
         "figures",
+        "index.html",
+        "scorecard.csv",
         "tables",
         "tiny-t1-error.json",
         "tiny-t1-error.png",
         "tiny-t1-error.svg",
+        "tiny-t1.csv",  # with what is on record
         "tiny-t1.csv",
         "tiny-t1.provenance.json",
         "tiny-t1.rows.jsonl",

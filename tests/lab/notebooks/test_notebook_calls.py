@@ -108,7 +108,7 @@ def test_no_finished_rows_is_said(house, shown, capsys):
 @pytest.fixture
 def printed(monkeypatch, tiny_house):
     """A published table for the tiny study: one accuracy, one time, one cell without a number."""
-    scorecard = importlib.import_module("kernlab.lab.report.scorecard")
+    scorecard = importlib.import_module("kernlab.lab.report.scoring")
     frame = pd.DataFrame(
         {
             "row": ["a9a", "a9a", "w8a & co"],
@@ -142,7 +142,7 @@ def test_published_values_beside_ours(house, printed, shown):
     assert "reproduced" in lines[1]
     assert "3.25" not in data["text/plain"] + data["text/html"]  # a time is not compared
     assert lines[3] == "2 published numbers without one of ours:"
-    assert lines[4] == "     1  seconds and bytes are left out of the quick profile"
+    assert lines[4] == "     1  the quick profile is no benchmark, and no time is on record"
     assert lines[5].startswith("     1  ")
     assert len(lines) == 6
     assert "w8a &amp; co" in data["text/html"]  # unfolded

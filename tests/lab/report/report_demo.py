@@ -2,14 +2,14 @@
 
 import json
 from contextlib import contextmanager
-from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernlab.lab.catalogue import STUDIES, Point, Study
-from kernlab.lab.engine import Tolerance
+from kernlab.lab.engine import Tolerance, record
 from kernlab.lab.engine.provenance import machine
 from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.plots.labels import label_lines
@@ -17,10 +17,11 @@ from kernlab.lab.plots.marks import bands, heatmap, plain_log_ticks, slope_guide
 from kernlab.lab.plots.registry import FigureSpec, draw_figures
 from kernlab.lab.plots.style import new_figure
 from kernlab.lab.published import published
+from kernlab.lab.report import scoring
 
 HOSTILE = "<script>alert('caught')</script> & \"quoted\" </details><img src=x onerror=alert(1)>"
 
-AT_HAND = {"a9a": True, "w8a": True, "ijcnn1": False, "madelon": True, "susy": False}
+AVAILABLE = {"a9a": True, "w8a": True, "ijcnn1": False, "madelon": True, "susy": False}
 COMPARED = ("lasn-t4", "lasn-t3", "hss-t4", "fpc-t2", "llsvm-t3", "sparse-t2")
 
 ACCURACY = Tolerance(absolute=0.5, better="higher")
@@ -29,12 +30,11 @@ TIME = Tolerance(relative=0.2, better="lower")
 
 @contextmanager
 def own_registry():
-    """An empty registry of studies, and data sets that are at hand on every machine or on none."""
-    # kernlab.lab.report.scorecard as an attribute is the function of that name, not the module.
-    module = import_module("kernlab.lab.report.scorecard")
+    """No studies, nothing on record, and data sets that are there on every machine or on none."""
     before = dict(STUDIES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_availability", lambda: AT_HAND.get)
+        patch.setattr(scoring, "available_sets", lambda local=True: AVAILABLE.get)
+        patch.setattr(record, "record_dir", lambda: Path("/no such folder"))
         STUDIES.clear()
         try:
             yield STUDIES
@@ -217,7 +217,10 @@ def notebook(folder, name, title, seconds=None, error=None):
             {"cell_type": "markdown", "source": [f"# {title}\n", "and more"]},
             {"cell_type": "code", "source": "1 / 0", "outputs": outputs},
         ],
-        "metadata": {"papermill": {"duration": seconds}},
+        "metadata": {
+            "papermill": {"duration": seconds},
+            "kernlab": {"studies": ["llsvm-prop1", "llsvm-t3"]},
+        },
     }
     (folder / "notebooks" / f"{name}.ipynb").write_text(json.dumps(content), encoding="utf-8")
     if not error:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kernlab.lab.report.images import embed
 from kernlab.lab.report.outputs import Picture
+from kernlab.lab.report.page import embed
 
 
 def picture(folder, name, svg=1000, png=1200):
@@ -21,7 +21,7 @@ def picture(folder, name, svg=1000, png=1200):
         paths["png"] = folder / f"{name}.png"
         noise = np.random.default_rng(0).integers(0, 255, (png // 2, png, 3), dtype=np.uint8)
         Image.fromarray(noise).save(paths["png"])
-    return Picture("llsvm-f1", name, "A caption.", 1, 1, **paths)
+    return Picture("llsvm-f1", name, "A caption.", 1, 1, 0, **paths)
 
 
 def decoded(address):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlab.lab.report.numbers import as_difference, as_duration, as_size, as_text
+from kernlab.lab.report.text import as_difference, as_duration, as_size, as_text
 
 
 @pytest.mark.parametrize(

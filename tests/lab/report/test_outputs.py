@@ -42,7 +42,7 @@ def test_figures_of_several_panels_are_broad(demo):
     }
 
 
-def test_an_empty_folder_holds_nothing(tmp_path):
+def test_an_empty_folder_holds_nothing(tmp_path, studies):
     problems = []
     for read in (outputs.read_tables, outputs.read_provenance):
         assert read("quick", tmp_path, problems) == {}

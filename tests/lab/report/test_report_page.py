@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import report_demo
 
-from kernlab.lab.published import published_all, published_ids
+from kernlab.lab.published import kinds, published, published_all, published_ids
 from kernlab.lab.report import build_report, page
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "circle", "path", "wbr"}
@@ -96,8 +96,11 @@ def test_every_link_resolves(built):
     ids = {e["id"] for e in parsed.elements if "id" in e}
     links = [e["href"] for e in parsed.all("a")]
     assert len(links) > 60
+    assert any(link.startswith("https://arxiv.org/abs/") for link in links)
     for link in links:
-        if link.startswith("#"):
+        if link.startswith("https://"):
+            assert link in {published(id).attrs["link"] for id in published_ids()}
+        elif link.startswith("#"):
             assert link[1:] in ids, link
         else:
             assert (path.parent / link).is_file(), link
@@ -109,7 +112,7 @@ def test_nothing_is_loaded_from_elsewhere(built):
         assert element["tag"] not in ("link", "iframe", "object", "embed", "base")
         assert "src" not in element or element["src"].startswith("data:image/")
         assert not any(name.startswith("on") for name in element)
-    assert not re.search(r"(?:src|href|url)\s*[=(]\s*['\"]?\s*(?:https?:)?//", html)
+    assert not re.search(r"(?:src|url)\s*[=(]\s*['\"]?\s*(?:https?:)?//", html)
     (script,) = parsed.all("script")
     digest = base64.b64encode(hashlib.sha256(script["text"].encode()).digest()).decode()
     (policy,) = parsed.all("meta", **{"http-equiv": "Content-Security-Policy"})
@@ -146,37 +149,46 @@ def test_hostile_text_in_every_place_of_a_table(tmp_path, studies):
     assert "<img src=x" not in html
 
 
-def test_the_scorecard_shows_every_number_with_status_and_reason(built):
+def test_the_scorecard_shows_every_number_and_says_each_reason_once(built):
     parsed = built[2]
     rows = [e for e in parsed.all("tr") if "data-status" in e]
-    assert len(rows) == len(published_all())
-    words = {"reproduced", "better", "different", "not run"}
-    for row in rows:
-        assert row["data-status"].replace("-", " ") in words
-    verdicts = [e for e in parsed.all("td") if e.get("class", "").startswith("verdict")]
-    assert {e["text"].split(maxsplit=1)[1] for e in verdicts} == words
+    alone = [e for e in parsed.all("li") if "data-status" in e]
+    assert len(rows) + len(alone) == len(published_all())
+    assert {row["data-status"] for row in rows} == {"reproduced", "better", "different"}
+    assert {e["text"] for e in parsed.all("td", **{"class": "from"})} == {"live"}
     reasons = parsed.all("td", **{"class": "reason"})
     assert len(reasons) == len(rows)
     assert all(e["text"].strip() for e in reasons)
+    for table in parsed.all("details"):
+        groups = re.findall(r"\d+: (.+)", table["text"]) if table["id"] in published_ids() else []
+        assert len(groups) == len(set(groups))
 
 
 def test_counts_add_up(built):
+    """The headline counts results: as many as all papers have, and as all tables."""
     bars = [e["aria-label"] for e in built[2].all("div", role="img")]
-    counts = [
-        [int(n) for n in re.findall(r"(\d+) (?:reproduced|better|different|not run)", b)]
-        for b in bars
-    ]
-    total = len(published_all())
-    assert sum(counts[0]) == total > 0
+    counts = [[int(n) for n in re.findall(r"(\d+) [a-z]", b.partition(": ")[2])] for b in bars]
+    results = sum(kinds(id).count("result") for id in published_ids())
+    assert sum(counts[0]) == results > 0
     papers, tables = counts[1:6], counts[6:]
     for part in (papers, tables):
         assert [sum(column) for column in zip(*part, strict=True)] == counts[0]
     assert len(tables) == len(published_ids())
 
 
+def test_figure_rows_printed_numbers_notebook_and_paper_are_linked(built):
+    parsed = built[2]
+    (figure,) = parsed.all("figure", id="figure-llsvm-prop1-time")
+    for name in ("PNG", "SVG", "CSV", "rows", "notebook 00"):
+        assert name in figure["text"]
+    links = {e["href"] for e in parsed.all("a")}
+    assert {"figures/llsvm-prop1-time.svg", "data/llsvm-prop1.csv", "#table-lasn-t4"} <= links
+    assert {"#figure-llsvm-prop1-time", "#lasn-t4", "notebooks/00_start_here.html"} <= links
+
+
 def test_tables_start_closed(built):
     details = built[2].all("details")
-    assert len(details) == len(published_ids()) + 7
+    assert len(details) == len(published_ids()) + 8
     assert not any("open" in e for e in details)
 
 
@@ -233,7 +245,8 @@ def test_without_anything_the_page_says_so(tmp_path, studies):
     ):
         assert words in text
     assert "What went wrong" not in text
-    assert sorted(file.name for file in path.parent.iterdir()) == ["index.html", "scorecard.csv"]
+    left = sorted(file.name for file in path.parent.iterdir())
+    assert left == ["data", "index.html", "scorecard.csv"]
 
 
 def test_what_went_wrong_is_told_at_the_top(demo):

@@ -1,24 +1,22 @@
 """The scorecard has a row for every published number, and a reason for every one without ours."""
 
-import dataclasses
-
 import pandas as pd
 import pytest
 import report_demo
 
-from kernlab.lab.engine import Point, Study, Tolerance
-from kernlab.lab.published import SETTING, published, published_ids
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine import Point, Study, Tolerance, record
+from kernlab.lab.engine.record import recorded
+from kernlab.lab.published import KINDS, kinds, published, published_ids
 from kernlab.lab.report import scorecard
-from kernlab.lab.report.reasons import gathered
-from kernlab.lab.report.scorecard import score_study
-
-COLUMNS = ["study", "row", "column", "published", "measured", "unit", "status", "reason"]
+from kernlab.lab.report.comparison import parted
+from kernlab.lab.report.scoring import JUDGED, score_study, tally
 
 
-def study(measured=None, needs=(), points=("a9a",), **more):
+def study(measured=None, id="lasn-t4", needs=(), points=("a9a",), **more):
     return Study(
-        id="lasn-t4",
-        paper="lasn",
+        id=id,
+        paper=id.partition("-")[0],
         title="t",
         question="q",
         grid=lambda profile: [Point.make(name, "LASN") for name in points],
@@ -33,229 +31,162 @@ def one_value(row="a9a", column="LASN accuracy", value=84.0):
     return lambda table: pd.DataFrame([(row, column, value)], columns=["row", "column", "value"])
 
 
-def reason_of(card, row, column="LASN accuracy"):
+def cell_of(card, row, column="LASN accuracy"):
     found = card[(card["row"] == row) & (card["column"] == column)]
     assert len(found) == 1
-    assert found.iloc[0]["status"] == "not run"
-    return found.iloc[0]["reason"]
+    return found.iloc[0]
+
+
+def outcome(card, row, column="LASN accuracy"):
+    cell = cell_of(card, row, column)
+    assert cell["status"] not in JUDGED
+    return cell["status"], cell["reason"]
 
 
 def test_every_published_number_has_one_row_even_where_nothing_ran(tmp_path, studies):
     card = scorecard("quick", tmp_path)
-    assert list(card.columns[:8]) == COLUMNS
     expected = [
         (i, *cell) for i in published_ids() for cell in published(i)[["row", "column"]].values
     ]
     assert [tuple(cell) for cell in card[["study", "row", "column"]].values] == expected
     assert set(card["status"]) == {"not run"}
-    assert set(card["reason"]) == {"no study of it yet", "the paper prints no number here"}
+    assert (card["reason"] != "").all()
     assert card.attrs["problems"] == []
-
-
-def test_looking_at_the_scorecard_writes_nothing(tmp_path, studies):
-    scorecard("quick", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_results_are_counted_apart_from_settings_data_and_quotations(tmp_path, studies):
+    counts = tally(scorecard("quick", tmp_path)).sum(axis=1)
+    assert counts.sum() == 1498
+    assert counts.to_dict() == {
+        "result": 883, "setting": 275, "data": 210, "quotation": 74, "none": 56,
+    }  # fmt: skip
+    assert set(kinds("lasn-t2")) == {"data", "setting"}
+    by_cell = published("llsvm-t3").assign(kind=kinds("llsvm-t3")).set_index(["row", "column"])
+    assert by_cell.loc[("ijcnn1", "Poly2 error"), "kind"] == "quotation"
+    assert by_cell.loc[("ijcnn1", "LLSVM error"), "kind"] == "result"
+    assert by_cell.loc[("ijcnn1", "LLSVM landmarks"), "kind"] == "setting"
+    assert set(counts.index) == set(KINDS)
+
+
 def test_a_measured_number_stands_beside_the_published_one(studies):
-    studies["lasn-t4"] = study(
-        one_value(value=84.0), tolerances={"LASN accuracy": Tolerance(absolute=2)}
-    )
+    tolerance = Tolerance(absolute=2, reason="of two points")
+    studies["lasn-t4"] = study(one_value(), tolerances={"LASN accuracy": tolerance})
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    cell = card[(card["row"] == "a9a") & (card["column"] == "LASN accuracy")].iloc[0]
+    cell = cell_of(card, "a9a")
     printed = published("lasn-t4").set_index(["row", "column"]).loc[("a9a", "LASN accuracy")]
     assert (cell["published"], cell["measured"]) == (printed["value"], 84.0)
-    assert cell["status"] == "reproduced"
-    assert (card["status"] != "not run").sum() == 1
+    assert (cell["status"], cell["source"]) == ("reproduced", "live")
+    assert cell["tolerance"] == "within 2: of two points"
+    assert card["status"].isin(JUDGED).sum() == 1
+
+
+def test_the_spread_that_a_paper_prints_is_a_tolerance(studies):
+    spread = published("lasn-t4").set_index(["row", "column"])["value"]["a9a", "LASN accuracy sd"]
+    value = published("lasn-t4").set_index(["row", "column"])["value"]["a9a", "LASN accuracy"]
+    for times, status in ((1.9, "reproduced"), (2.1, "different")):
+        studies["lasn-t4"] = study(
+            one_value(value=value - times * spread),
+            tolerances={"LASN accuracy": Tolerance(spreads=2.0)},
+        )
+        card = score_study("lasn-t4", report_demo.small_table(), "quick")
+        assert cell_of(card, "a9a")["status"] == status
 
 
 def test_only_finished_rows_are_measured(studies):
     seen = []
     studies["lasn-t4"] = study(lambda table: seen.append(table) or one_value()(table))
     score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert set(seen[0]["status"]) == {"ok"}
+    assert all(set(table["status"]) == {"ok"} for table in seen)
+    seen.clear()
+    score_study("lasn-t4", report_demo.small_table().query("status == 'failed'"), "quick")
+    assert seen == []
 
 
-def test_a_table_of_failures_alone_is_not_measured(studies):
-    def measured(table):
-        raise AssertionError("called without a finished row")
-
-    studies["lasn-t4"] = study(measured, points=("w8a",))
-    table = report_demo.small_table().query("status == 'failed'")
-    card = score_study("lasn-t4", table, "quick")
-    assert card.attrs["problems"] == []
-    assert reason_of(card, "w8a") == "failed: ValueError: boom"
+def test_reasons_where_a_study_left_no_table(studies):
+    studies["lasn-t4"] = study(one_value(), needs=("a9a", "ijcnn1"))
+    card = score_study("lasn-t4", None, "quick")
+    assert outcome(card, "ijcnn1") == ("without data", "data set not available: ijcnn1")
+    status, reason = outcome(card, "a9a")
+    assert status == "not run"
+    assert reason.startswith("not computed under the quick profile and not on record: kernlab rep")
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("status", "message", "found"),
     [
-        ({"needs": ("a9a", "ijcnn1", "susy")}, "data set not at hand: ijcnn1, susy"),
-        ({"points": ()}, "the quick profile has no point of this study"),
-        ({}, "the study has not been run under the quick profile"),
+        ("not run", "predicted 812 s, not run", "over its cap"),
+        ("not run", "ended after 900 s, 3 times its cap", "over its cap"),
+        ("not run", "needs 15 GB, but only 4 GB may be used", "over its cap"),
+        ("not run", "part of the data not found: w8a (kernlab data get w8a)", "without data"),
+        ("failed", "ValueError: boom", "not run"),
     ],
 )
-def test_reasons_where_a_study_left_no_table(studies, changes, reason):
-    studies["lasn-t4"] = study(one_value(), **changes)
-    assert reason_of(score_study("lasn-t4", None, "quick"), "a9a") == reason
-
-
-def test_reasons_where_a_table_gives_no_value(studies):
+def test_reasons_are_those_of_the_rows_of_set_and_method(studies, status, message, found):
     studies["lasn-t4"] = study(one_value(), points=("a9a", "w8a", "w1a"))
-    card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert reason_of(card, "w8a") == "failed: ValueError: boom"
-    assert reason_of(card, "a9a", "LIBSVM time") == "the study does not measure this"
-    assert reason_of(card, "w1a") == "the study has not been run on w1a"
-    assert reason_of(card, "madelon") == "not part of the quick profile: madelon"
-    assert reason_of(card, "ijcnn1") == "not part of the quick profile: ijcnn1"
-    # A row that names no data set: something else of the table may be to blame.
-    assert reason_of(card, "w7a").startswith("1 of 3 rows have no result, the first: failed")
-
-
-def test_a_profile_that_takes_the_data_at_hand_says_what_is_not(studies):
-    studies["lasn-t4"] = study(one_value())
-    card = score_study("lasn-t4", report_demo.small_table(), "standard")
-    assert reason_of(card, "ijcnn1") == "data set not at hand: ijcnn1"
-    assert reason_of(card, "madelon") == "not part of the standard profile: madelon"
-
-
-def test_the_reason_of_a_point_that_was_too_expensive_is_its_prediction(studies):
-    studies["lasn-t4"] = study(one_value(), points=("w8a",))
     table = report_demo.small_table()
-    table.loc[2, ["status", "message"]] = "not run", "predicted 812 s, not run"
-    assert reason_of(score_study("lasn-t4", table, "quick"), "w8a") == "predicted 812 s, not run"
-
-
-def test_the_reason_is_that_of_the_method_in_question(studies):
-    studies["lasn-t4"] = study(one_value(), points=("w8a",))
-    table = report_demo.small_table()
-    libsvm = table.loc[[2]].assign(method="LIBSVM", message="MemoryError: too large")
-    table = pd.concat([table, libsvm], ignore_index=True)
-    card = score_study("lasn-t4", table, "quick")
-    assert reason_of(card, "w8a", "LIBSVM time") == "failed: MemoryError: too large"
-    assert reason_of(card, "w8a", "LASN time") == "failed: ValueError: boom"
-
-
-def test_a_method_that_a_profile_leaves_out_is_named(studies):
-    studies["lasn-t4"] = study(one_value(), points=("a9a", "w8a"))
-    table = report_demo.small_table().assign(status="ok")
-    table.loc[table["dataset"] == "w8a", "method"] = "LIBSVM"
-    card = score_study("lasn-t4", table, "quick")
-    told = "the quick profile does not run LIBSVM on a9a"
-    assert reason_of(card, "a9a", "LIBSVM accuracy") == told
-
-
-def test_what_a_paper_chose_is_not_a_result(studies):
-    setting = next(
-        (id, cell)
-        for id in published_ids()
-        for cell in published(id).itertuples()
-        if cell.row == SETTING and cell.value == cell.value
-    )
-    study_id, cell = setting
-    studies[study_id] = study(one_value())
-    card = score_study(study_id, report_demo.small_table(), "quick")
-    assert reason_of(card, SETTING, cell.column) == "a choice of the paper, not a result"
-
-
-def timed(table):
-    cells = [("a9a", "LASN time", 5.0), ("a9a", "LASN accuracy", 84.0)]
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
-
-
-def test_the_quick_profile_compares_no_times(studies):
-    studies["lasn-t4"] = study(timed)
-    card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert "times are not compared" in reason_of(card, "a9a", "LASN time")
-    cell = card[(card["row"] == "a9a") & (card["column"] == "LASN time")].iloc[0]
-    assert cell["measured"] != cell["measured"]
-    accuracy = card[(card["row"] == "a9a") & (card["column"] == "LASN accuracy")]
-    assert accuracy.iloc[0]["status"] == "different"
-    card = score_study("lasn-t4", report_demo.small_table(), "standard")
-    times = card[(card["row"] == "a9a") & (card["column"] == "LASN time")]
-    assert times.iloc[0]["measured"] == 5.0
-
-
-def test_the_scorecard_says_what_would_run_a_number(studies):
-    def grid(profile):
-        names = ["a9a"] if profile == "quick" else ["a9a", "ijcnn1"]
-        return [Point.make(name, "LASN") for name in names]
-
-    studies["lasn-t4"] = dataclasses.replace(study(one_value()), grid=grid)
-    card = score_study("lasn-t4", report_demo.small_table(), "quick", advise=True)
-    told = reason_of(card, "ijcnn1")
-    fetched = "standard runs it, after kernlab data get ijcnn1"
-    assert told == f"not part of the quick profile: ijcnn1; {fetched}"
-    assert reason_of(card, "madelon") == "not part of the quick profile: madelon"
-    plain = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert reason_of(plain, "ijcnn1") == "not part of the quick profile: ijcnn1"
+    table.loc[2, ["status", "message"]] = status, message
+    libsvm = table.loc[[2]].assign(method="LIBSVM", status="failed", message="MemoryError")
+    card = score_study("lasn-t4", pd.concat([table, libsvm], ignore_index=True), "quick")
+    assert outcome(card, "w8a")[0] == found
+    assert message in outcome(card, "w8a")[1]
+    assert outcome(card, "w8a", "LIBSVM time") == ("not run", "failed: MemoryError")
 
 
 def test_a_row_is_known_by_what_the_paper_calls_its_data_set(studies):
     told = pd.DataFrame({"dataset": ["covtype-2"], "method": ["LLSVM"], "message": ["too large"]})
-    tiny = study(one_value("covtype", "LLSVM error", 3.0), points=("covtype-2",))
-    studies["llsvm-t3"] = dataclasses.replace(tiny, id="llsvm-t3", paper="llsvm")
+    studies["llsvm-t3"] = study(
+        one_value("covtype", "LLSVM error", 3.0), "llsvm-t3", points=("covtype-2",)
+    )
     table = pd.concat([report_demo.small_table(), told.assign(status="not run")])
-    (cell,) = published("llsvm-t3").query("row == 'covtype' and column == 'Linear error'").index
     card = score_study("llsvm-t3", table, "quick")
-    assert card.loc[cell, "reason"] == "too large"
+    assert outcome(card, "covtype", "Linear error") == ("not run", "too large")
 
 
-def test_one_of_several_runs_on_a_set_is_known_by_the_set(studies):
-    tiny = study(one_value("usps (l = 3)", "RBF time", 0.9), points=("usps",))
-    studies["sparse-t2"] = dataclasses.replace(tiny, id="sparse-t2", paper="sparse")
-    card = score_study("sparse-t2", report_demo.small_table(), "quick")
-    told = "the study has not been run on usps"
-    assert reason_of(card, "usps (l = 129)", "RBF accuracy") == told
-
-
-def test_numbers_that_a_paper_quotes_or_concludes_are_told_apart(studies):
-    studies["fpc-t5"] = study(lambda table: pd.DataFrame(columns=["row", "column", "value"]))
+def test_what_is_no_result_of_ours_is_told_apart(studies):
+    studies["fpc-t5"] = study(lambda table: one_value()(table).iloc[:0], "fpc-t5", points=("susy",))
     table = report_demo.small_table().query("status == 'ok'")
     card = score_study("fpc-t5", table, "quick")
-    assert "that the paper quotes: taken by the authors from Marron" in reason_of(
-        card, "kNN", "accuracy"
-    )
-    assert reason_of(card, "FPC", "accuracy") == "the study does not measure this"
-    studies["lasn-f5"] = study(None)
+    assert outcome(card, "kNN", "accuracy")[0] == "without data"
+    studies["lasn-f5"] = study(None, "lasn-f5")
     card = score_study("lasn-f5", table, "quick")
-    assert "draws from its figure" in reason_of(card, "recommended", "C")
-    assert "says so of a figure" in reason_of(card, "accuracy", "stable from C")
+    assert outcome(card, "recommended", "C") == ("not run", "a choice of the paper, not a result")
+    assert outcome(card, "accuracy", "stable from C")[0] == "not comparable"
 
 
-def test_an_empty_table_is_that_of_a_study_without_points(studies):
-    studies["lasn-t4"] = study(one_value(), points=())
-    card = score_study("lasn-t4", report_demo.small_table().iloc[:0], "quick")
-    assert reason_of(card, "a9a") == "not part of the quick profile: a9a"
-    assert reason_of(card, "w7a") == "the quick profile has no point of this study"
+def timed(table):
+    cells = [("a9a", "LASN time", 5.0 + len(table)), ("a9a", "LASN accuracy", 84.0)]
+    return pd.DataFrame(cells, columns=["row", "column", "value"])
 
 
-def test_a_study_without_comparison_says_so(studies):
-    studies["lasn-t4"] = study(None)
+def test_the_quick_profile_compares_the_times_on_record_alone(studies, tmp_path, monkeypatch):
+    studies["lasn-t4"] = study(timed)
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert reason_of(card, "a9a") == "the study does not set its results beside this table"
+    assert "no time is on record" in outcome(card, "a9a", "LASN time")[1]
+    assert cell_of(card, "a9a")["status"] == "different"
+    card = score_study("lasn-t4", report_demo.small_table(), "standard")
+    assert cell_of(card, "a9a", "LASN time")["measured"] == 7.0
+    (tmp_path / "tables").mkdir()
+    known = report_demo.table_of("lasn-t4").query("status == 'ok'").assign(profile="standard")
+    known.to_csv(tmp_path / "tables" / "lasn-t4.csv", index=False)
+    monkeypatch.setattr(record, "record_dir", lambda: tmp_path)
+    card = score_study("lasn-t4", report_demo.small_table(), "quick")
+    cell = cell_of(card, "a9a", "LASN time")
+    assert (cell["measured"], cell["source"]) == (5.0 + len(known), "recorded")
 
 
 @pytest.mark.parametrize(
     ("measured", "problem"),
     [
         (lambda table: table["no such column"], "its comparison failed (KeyError"),
-        (lambda table: pd.DataFrame({"row": [1]}), "column, value is missing"),
+        (lambda table: pd.DataFrame({"row": [1]}), "its comparison failed"),
+        (one_value(column="LASN acuracy"), "has not, the first: a9a / LASN acuracy"),
     ],
 )
 def test_a_comparison_that_fails_is_a_problem_and_not_the_end(studies, measured, problem):
     studies["lasn-t4"] = study(measured)
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
     assert problem in card.attrs["problems"][0]
-    assert problem in reason_of(card, "a9a")
-
-
-def test_labels_that_the_paper_does_not_have_are_a_problem(studies):
-    studies["lasn-t4"] = study(one_value(row="a9a", column="LASN acuracy"))
-    card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    (problem,) = card.attrs["problems"]
-    assert "1 measured value has a label" in problem
-    assert "a9a / LASN acuracy" in problem
 
 
 def test_a_grid_that_cannot_be_made_does_not_hide_the_rest(studies):
@@ -266,16 +197,7 @@ def test_a_grid_that_cannot_be_made_does_not_hide_the_rest(studies):
     object.__setattr__(broken, "grid", grid)
     studies["lasn-t4"] = broken
     card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert reason_of(card, "w8a") == "failed: ValueError: boom"
-
-
-def test_a_damaged_table_is_left_out(tmp_path, studies):
-    studies["lasn-t4"] = study(one_value())
-    folder = tmp_path / "quick" / "tables"
-    folder.mkdir(parents=True)
-    (folder / "lasn-t4.csv").write_bytes(b"")
-    card = scorecard("quick", tmp_path)
-    assert "has not been run" in reason_of(card[card["study"] == "lasn-t4"], "a9a")
+    assert outcome(card, "w8a") == ("not run", "failed: ValueError: boom")
 
 
 def test_the_same_run_gives_the_same_card(demo):
@@ -283,15 +205,23 @@ def test_the_same_run_gives_the_same_card(demo):
 
 
 def test_reasons_that_differ_in_the_data_set_only_are_one():
-    reasons = [
-        "not part of the quick profile: a9a",
-        "a choice of the paper, not a result",
-        "not part of the quick profile: w8a",
-        "not part of the quick profile: a9a",
-        "data set not at hand: susy",
-    ]
-    assert gathered(reasons) == {
-        "not part of the quick profile: a9a, w8a": [0, 2, 3],
-        "a choice of the paper, not a result": [1],
-        "data set not at hand: susy": [4],
+    reasons = ["data set not available: a9a", "too large", "data set not available: susy"]
+    card = pd.DataFrame({"status": ["without data", "not run", "without data"], "reason": reasons})
+    _, groups = parted(card)
+    assert {reason: list(found.index) for reason, found in groups.items()} == {
+        "data set not available: a9a, susy": [0, 2],
+        "too large": [1],
     }
+
+
+# ------------------------------------------------------------------- what is on record today
+ON_RECORD = [id for id in STUDIES if id in published_ids() and recorded(id) is not None]
+
+
+@pytest.mark.parametrize("id", ON_RECORD)
+def test_no_result_on_record_is_left_out_but_for_its_data_or_its_cap(id):
+    card = score_study(id, recorded(id), "standard", local=False)
+    results = card[card["kind"] == "result"]
+    left = results[results["status"] == "not run"]
+    assert left[["row", "column", "reason"]].values.tolist() == []
+    assert card.attrs["problems"] == []

@@ -7,7 +7,7 @@ import pytest
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.papers.common.cells import as_cells, growth_cell, in_printed_units, spread_cell
 from kernlab.lab.published import published
-from kernlab.lab.report.score import score
+from kernlab.lab.report.scoring import score
 
 
 def test_cells_without_value_and_reason_are_dropped():

@@ -8,7 +8,7 @@ from kernlab.datasets import dataset_available
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.papers.common import equivalence
 from kernlab.lab.published import published
-from kernlab.lab.report.score import score
+from kernlab.lab.report.scoring import score
 
 EQUIVALENCES = ("llsvm-prop1", "lasn-thm1")
 DATA_TABLES = ("llsvm-t2", "lasn-t1", "lasn-t2", "sparse-t1", "hss-t1", "fpc-t1")

@@ -22,7 +22,7 @@ from kernlab.lab.papers.fpc.readings import READINGS
 from kernlab.lab.papers.fpc.theory import prescribed_degree
 from kernlab.lab.papers.fpc.toy import fit, toy
 from kernlab.lab.published import published
-from kernlab.lab.report.score import score
+from kernlab.lab.report.scoring import score
 
 
 # -------------------------------------------------------------------------- propositions

@@ -20,7 +20,7 @@ from kernlab.lab.papers.hss.nulls import DiagonalKernel, Lifted, block_diagonal
 from kernlab.lab.papers.hss.sets import PAPERS, sample
 from kernlab.lab.papers.hss.tables import SHAPES, best_width, chosen
 from kernlab.lab.published import published
-from kernlab.lab.report.score import score
+from kernlab.lab.report.scoring import score
 
 
 # ------------------------------------------------------------------------------------ data

@@ -13,7 +13,7 @@ from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.published import published, published_ids
-from kernlab.lab.report.score import score
+from kernlab.lab.report.scoring import score
 
 COMPARED = [id for id, study in STUDIES.items() if study.measured is not None]
 

@@ -29,7 +29,7 @@ from kernlab.lab.papers.sparse import table as sparse_table
 from kernlab.lab.papers.sparse.cost import exponent_of, sigma_for
 from kernlab.lab.papers.sparse.matrix import DENSE_ROWS, SIGMA, roll
 from kernlab.lab.published import published
-from kernlab.lab.report.score import score
+from kernlab.lab.report.scoring import score
 
 
 @functools.cache

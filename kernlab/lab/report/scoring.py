@@ -1,0 +1,360 @@
+"""The scorecard: every published number beside ours, a status that is computed, and a reason.
+
+A verdict is computed from the two numbers and the tolerance that the study states for the column,
+and from nothing else. Nobody enters one.
+"""
+
+import functools
+import math
+import re
+import tomllib
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernlab.datasets import DataError, dataset_available, dataset_names, is_bundled, protocol_rows
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine import Tolerance
+from kernlab.lab.engine.record import data_on_record, recorded
+from kernlab.lab.engine.rows import DATA_MISSING, NOT_RUN, OK
+from kernlab.lab.plots.registry import finished
+from kernlab.lab.published import KINDS, published, published_ids
+from kernlab.lab.report.outputs import read_tables
+from kernlab.lab.report.text import as_text
+
+JUDGED = ("reproduced", "better", "different")
+NO_DATA, CAPPED, NOT_LIKE, MISSING = "without data", "over its cap", "not comparable", "not run"
+STATUSES = (*JUDGED, NO_DATA, CAPPED, NOT_LIKE, MISSING)
+TIMES = frozenset(("s", "ms", "min", "h"))
+TIMES_LEFT_OUT = "the quick profile is no benchmark, and no time is on record"
+EXACT = Tolerance()
+COLUMNS = (
+    *("row", "column", "published", "measured", "unit", "status", "source", "tolerance", "reason"),
+)
+_CAPS = re.compile(r"^predicted|^ended after|may be used")  # the messages of what cost too much
+_MESSAGE_LENGTH = 160
+_QUOTED = ("taken by the authors from", "from the source of the data")
+_NONE = pd.DataFrame({"row": [], "column": [], "value": [], "reason": [], "source": []})
+
+
+def scorecard(profile, out=None, tables=None, *, local=True):
+    """One row per number that the papers print: ours beside it, and what to think of the pair.
+
+    Parameters
+    ----------
+    profile : str
+    out : path, optional
+        The folder of the results, as for the studies.
+    tables : mapping, optional
+        The tables by study id, where they have been read already.
+    local : bool
+        Data sets that are neither on record nor come with kernlab count where they are found here;
+        without it the card is the same on every machine.
+
+    Returns
+    -------
+    DataFrame
+        Columns study, kind (of `published.KINDS`), row, column, published, measured, unit, status,
+        source ("live", "recorded", "both"), tolerance, reason, printed (the text in the paper) and
+        note. ``attrs["problems"]`` lists in words what is wrong with the comparison itself.
+    """
+    tables = read_tables(profile, out) if tables is None else tables
+    parts = [score_study(id, tables.get(id), profile, local=local) for id in published_ids()]
+    problems = [problem for part in parts for problem in part.attrs.pop("problems")]
+    card = pd.concat(parts, ignore_index=True)
+    card.attrs = {"problems": problems}
+    return card
+
+
+def tally(card):
+    """How many numbers of each kind have each status: a table, kinds down, statuses across."""
+    counts = pd.crosstab(card["kind"], card["status"])
+    return counts.reindex(index=KINDS, columns=STATUSES, fill_value=0)
+
+
+def score_study(study_id, table, profile, *, local=True):
+    """The scorecard of one study from its table, or from None where it has left no table."""
+    printed, study = published(study_id), STUDIES.get(study_id)
+    values, problems = _NONE, []
+    rows = None if table is None else finished(table)
+    if study is not None and study.measured is not None and rows is not None and len(rows):
+        try:
+            values = _measured(study, rows, printed, profile)
+            score(printed, values, study.tolerances)  # its labels are checked as well
+        except Exception as error:  # a comparison that fails is no failure of the report
+            problems = [f"{study_id}: its comparison failed ({type(error).__name__}: {error})"]
+            values = _NONE
+    scored = score(printed, values, study.tolerances if study else {})
+    if unmatched := scored.attrs["unmatched"]:
+        several = f"{len(unmatched)} measured values have labels that the paper's table has not"
+        problems.append(f"{study_id}: {several}, the first: {' / '.join(map(str, unmatched[0]))}")
+    scored.insert(0, "kind", printed.attrs.get("kinds", "result"))
+    scored.insert(0, "study", study_id)
+    scored["printed"], scored["note"] = printed["printed"].to_list(), printed["note"].to_list()
+    look = _Look(study, table, profile, problems, local)
+    for i, cell in enumerate(scored.itertuples(index=False)):
+        if cell.status == "different":
+            scored.loc[i, "reason"] = "; ".join([cell.reason, *explanations(cell)])
+        elif cell.status not in JUDGED:
+            scored.loc[i, ["status", "reason"]] = look.why(cell)
+    scored.attrs = {"problems": problems}
+    return scored
+
+
+def explanations(cell):
+    """The sentences that say why a number differs, each supported by a run."""
+    return [
+        entry["text"]
+        for entry in _explanations().get(cell.study, ())
+        if fnmatchcase(cell.row, entry.get("row", "*"))
+        and fnmatchcase(cell.column, entry.get("column", "*"))
+    ]
+
+
+@functools.cache
+def _explanations():
+    path = Path(__file__).with_name("explanations.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+# -------------------------------------------------------------------------- what was measured
+def _measured(study, rows, printed, profile):
+    """The measured values with their source; under the quick profile times are the record's."""
+    values = study.measured(rows).assign(source="recorded")
+    source = rows["source"] if "source" in rows else pd.Series("live", rows.index)
+    if (source == "live").any():
+        alone = {of: _by_cell(_safely(study, rows[source == of])) for of in ("live", "recorded")}
+        values["source"] = [
+            next((of for of, found in alone.items() if _same(found.get((row, column)), value)),
+                 "both")
+            for row, column, value in zip(values["row"], values["column"], values["value"],
+                                          strict=True)
+        ]  # fmt: skip
+    if profile != "quick":
+        return values
+    timed = {(cell.row, cell.column) for cell in printed.itertuples() if cell.unit in TIMES}
+
+    def is_time(found):
+        cells = zip(found["row"], found["column"], strict=True)
+        return np.array([cell in timed for cell in cells], dtype=bool)
+
+    known = recorded(study.id)
+    known = _NONE if known is None else _safely(study, finished(known)).assign(source="recorded")
+    left = values[is_time(values)].assign(value=math.nan, reason=TIMES_LEFT_OUT, source="")
+    times = pd.concat([known[is_time(known)], left]).drop_duplicates(["row", "column"])
+    return pd.concat([values[~is_time(values)], times], ignore_index=True)
+
+
+def _safely(study, rows):
+    """What some of the rows give; nothing where the comparison needs the others too."""
+    try:
+        return study.measured(rows) if len(rows) else _NONE
+    except Exception:
+        return _NONE
+
+
+def _same(found, value):
+    return found is not None and (found[0] == value or (math.isnan(found[0]) and math.isnan(value)))
+
+
+def score(printed, measured, tolerances):
+    """Set measured numbers beside published ones and judge each pair.
+
+    Parameters
+    ----------
+    printed : DataFrame
+        Columns row, column, value, unit and, optionally, printed, as `published` returns them. A
+        number counts as known to the digits that are printed: what rounds to it reproduces it.
+    measured : DataFrame
+        Columns row, column, value, with the published labels, and optionally reason: why a value is
+        missing, or differs; and source. Rows that are absent count as not run.
+    tolerances : mapping
+        From column label to `Tolerance`. A column without one has to agree exactly.
+
+    Returns
+    -------
+    DataFrame
+        One row per published number, in their order: row, column, published, measured, unit,
+        status, source, tolerance and reason. The reason is empty where a number is not run and the
+        measured table does not say why. ``attrs["unmatched"]`` lists the (row, column) of measured
+        values that no published number answers to.
+    """
+    ours, rows = _by_cell(measured), []
+    spreads = {(cell.row, cell.column): cell.value for cell in printed.itertuples()}
+    for cell in printed.itertuples(index=False):
+        value, said, source = ours.pop((cell.row, cell.column), (math.nan, "", ""))
+        tolerance = tolerances.get(cell.column, EXACT)
+        spread = spreads.get((cell.row, f"{cell.column} sd"), 0.0)
+        rounding = rounding_of(getattr(cell, "printed", ""), cell.value)
+        status, why = judge(cell.value, value, tolerance, rounding, spread)
+        if status in ("different", "better") and said:
+            why = f"{why}. {said}"
+        source = source if status in JUDGED else ""
+        rows.append((cell.row, cell.column, cell.value, value, cell.unit, status, source,
+                     str(tolerance), why or said))  # fmt: skip
+    scored = pd.DataFrame(rows, columns=list(COLUMNS))
+    scored.attrs["unmatched"] = sorted(ours)
+    return scored
+
+
+def rounding_of(printed, value):
+    """Half a unit of the last digit that is printed after the point; 0 where none is."""
+    numbers = re.findall(r"\d[\d,]*\.\d+", str(printed))
+    digits = [len(n.rpartition(".")[2]) for n in numbers if float(n.replace(",", "")) == value]
+    return 0.5 * 10.0 ** -max(digits) if digits else 0.0
+
+
+def judge(published, measured, tolerance, rounding=0.0, spread=0.0):
+    """The status of one pair of numbers, and the reason in words.
+
+    `spread` is the standard deviation that the paper prints beside its number.
+    """
+    if not math.isfinite(published):
+        return MISSING, "the paper prints no number here"
+    if math.isnan(measured):
+        return MISSING, ""
+    if math.isinf(measured):
+        return MISSING, "the measured value is not finite"
+    difference = measured - published
+    spread = 0.0 if math.isnan(spread) else spread
+    allowed = max(tolerance.absolute, tolerance.relative * abs(published), rounding,
+                  tolerance.spreads * spread)  # fmt: skip
+    said = f"{as_text(allowed, 3)} allowed" if allowed else "no difference allowed"
+    if Tolerance(absolute=allowed).accepts(published, measured):
+        apart = f"{as_text(abs(difference), 3)} apart, {said}" if difference else "equal"
+        return "reproduced", apart
+    apart = f"{as_text(abs(difference), 3)} {'higher' if difference > 0 else 'lower'}"
+    if tolerance.improves(published, measured):
+        return "better", f"{apart}, and {tolerance.better} is better"
+    return "different", f"{apart}; {said}"
+
+
+def _by_cell(measured):
+    """Value, reason and source by (row, column); the same cell twice is a mistake."""
+    missing = [name for name in ("row", "column", "value") if name not in measured]
+    if missing:
+        text = ", ".join(missing)
+        raise ValueError(f"a measured table has the columns row, column, value; {text} is missing")
+    cells = {}
+    told = measured.reindex(columns=["row", "column", "value", "reason", "source"])
+    for row, column, value, *texts in told.itertuples(index=False):
+        if (row, column) in cells:
+            text = f"the measured table has two values for row {row!r}, column {column!r}"
+            raise ValueError(text)
+        cells[row, column] = float(value), *(t if isinstance(t, str) else "" for t in texts)
+    return cells
+
+
+# --------------------------------------------------------------- why there is no measured value
+def available_sets(local=True):
+    """A function: name of a data set -> whether it is on record, comes along, or is found here.
+
+    None where the name is not a data set's.
+    """
+    names, known = set(dataset_names()), data_on_record()
+
+    @functools.cache
+    def available(name):
+        if name not in names:
+            return None
+        return name in known or (dataset_available(name) if local else is_bundled(name))
+
+    return available
+
+
+class _Look:
+    """Looks for the first cause why a number of one study has no measured one beside it."""
+
+    def __init__(self, study, table, profile, problems, local):
+        self.study, self.table, self.profile, self.problems = study, table, profile, problems
+        self.available = available_sets(local)
+
+    def why(self, cell):
+        """Status and reason."""
+        if not math.isfinite(cell.published):
+            return MISSING, cell.reason
+        if cell.kind == "setting":
+            return MISSING, "a choice of the paper, not a result"
+        if self.study is None:
+            return MISSING, "no study of it yet"
+        if self.problems and cell.reason == "":
+            return MISSING, self.problems[0]
+        if cell.reason:
+            status = MISSING if cell.reason == TIMES_LEFT_OUT else NOT_LIKE
+            return status, cell.reason
+        if self.study.measured is None:
+            return NOT_LIKE, "said of a figure in words: the study draws it and measures no number"
+        dataset = self._dataset_of(cell.row)
+        if self.table is not None and dataset is not None:
+            troubled = self.table[(self.table["dataset"] == dataset) & (self.table["status"] != OK)]
+            troubled = self._of_the_method(troubled, cell.column)
+            if len(troubled):
+                return _outcome(troubled.iloc[0])
+        elif self.table is not None:
+            troubled = self.table[self.table["status"] != OK]
+            if len(troubled):
+                status, text = _outcome(troubled.iloc[0])
+                share = f"{len(troubled)} of {len(self.table)} rows have no result"
+                return status, f"{share}, the first: {text}"
+        wanted = [dataset] if dataset is not None else self.study.needs or self._sets()
+        if missing := [name for name in wanted if self.available(name) is False]:
+            return NO_DATA, f"data set not available: {', '.join(missing)}"
+        quoted = next((p for p in cell.note.split("; ") if p.startswith(_QUOTED)), "")
+        if quoted and (self.table is None or self._method_of(cell.column, self.table) is None):
+            return NOT_LIKE, f"a number that the paper quotes: {quoted}"
+        if self.table is not None and (dataset is None or (self.table["dataset"] == dataset).any()):
+            return MISSING, "the study does not measure this"
+        command = f"kernlab reproduce {self.study.id} --profile standard"
+        profile = "" if self.profile == "standard" else f" under the {self.profile} profile"
+        return MISSING, f"not computed{profile} and not on record: {command}"
+
+    def _dataset_of(self, label):
+        """The data set that a row label names, or None."""
+        run = label.partition(" (")[0]  # of "covtype (l = 29)", one of several runs
+        known = set() if self.table is None else set(self.table["dataset"])
+        named = [label, run, *_sets_of(self.study.paper, run)]
+        for name in named:
+            if name in known:
+                return name
+        return next((name for name in named[::-1] if self.available(name) is not None), None)
+
+    def _sets(self):
+        """The data sets of the study's own grid; none where the grid cannot be made here."""
+        try:
+            return sorted({point.dataset for point in self.study.grid("standard")})
+        except Exception:
+            return []
+
+    def _of_the_method(self, rows, column):
+        """The rows of the method that a column names; all rows where it names none of them."""
+        method = self._method_of(column, rows)
+        return rows[rows["method"] == method] if method else rows
+
+    @staticmethod
+    def _method_of(column, rows):
+        label = column.casefold()
+        named = [name for name in rows["method"].unique() if name and name.casefold() in label]
+        return max(named, key=len, default=None)
+
+
+@functools.cache
+def _sets_of(paper, label):
+    """The data sets that a paper's tables call so: its covtype is our covtype-2."""
+    try:
+        return tuple(name for name, row in protocol_rows(paper)[1] if row == label)
+    except DataError:
+        return ()
+
+
+def _outcome(row):
+    """Status and reason of a row without a result."""
+    message = " ".join(str(row["message"]).split()) or "no message"
+    if len(message) > _MESSAGE_LENGTH:
+        message = message[: _MESSAGE_LENGTH - 1] + "…"
+    if row["status"] != NOT_RUN:
+        return MISSING, f"{row['status']}: {message}"
+    if DATA_MISSING in message:
+        return NO_DATA, message
+    return (CAPPED if _CAPS.search(str(row["message"])) else MISSING), message
