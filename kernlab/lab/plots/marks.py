@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullFormatter
 from scipy import sparse
 
 from kernlab.lab.plots.style import QUIET, dataset_marker, method_colour
@@ -112,7 +112,7 @@ def slope_guide(ax, slope, *, label=None, anchor=None, span=0.35):
     return guide
 
 
-def heatmap(ax, table, x, y, value, *, label=None, best=None, cmap="viridis", **mesh):
+def heatmap(ax, table, x, y, value, *, label=None, values=None, best=None, cmap="viridis", **mesh):
     """The median of a column over a grid of two others, every cell the same size, with its scale.
 
     Parameters
@@ -124,6 +124,8 @@ def heatmap(ax, table, x, y, value, *, label=None, best=None, cmap="viridis", **
         Columns.
     label : str, optional
         Of the colour bar; the column's name by default.
+    values : str, optional
+        Format of the value that is written into each cell, such as ".1f".
     best : {"highest", "lowest"}, optional
         Frames that cell.
     cmap, **mesh
@@ -144,6 +146,12 @@ def heatmap(ax, table, x, y, value, *, label=None, best=None, cmap="viridis", **
     ax.tick_params(length=0)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
+    if values:
+        dark = cells < (drawn.norm.vmin + drawn.norm.vmax) / 2
+        for (row, column), value in np.ndenumerate(cells.filled(np.nan)):
+            if np.isfinite(value):
+                ax.text(column + 0.5, row + 0.5, format(value, values), ha="center", va="center",
+                        fontsize=7, color="white" if dark[row, column] else "#222222")  # fmt: skip
     if best and cells.count():
         pick = cells.argmax() if best == "highest" else cells.argmin()
         row, column = np.unravel_index(pick, cells.shape)
@@ -191,6 +199,17 @@ def spy(ax, matrix, *, title=None, colour="#0062B0"):
 def plain_log_ticks(axis):
     """Label a log axis with 100, 1000, 20k instead of powers; for ranges that people say aloud."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: _say(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def tidy_log_axis(axis):
+    """Plain numbers that cannot run into one another on a log axis with labels of its own."""
+    if axis.get_scale() != "log" or not isinstance(axis.get_major_formatter(), LogFormatter):
+        return
+    low, high = sorted(axis.get_view_interval())
+    if low > 0 and high / low < 30:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        plain_log_ticks(axis)
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kernlab.lab.engine.rows import OK
+from kernlab.lab.plots.marks import tidy_log_axis
 from kernlab.lab.plots.style import house_style, message_figure
 from kernlab.paths import output_dir
 from kernlab.runtime import write_whole
@@ -50,7 +51,7 @@ class FigureSpec:
         if not self.caption.strip():
             raise ValueError(f"figure {self.stem!r} has no caption")
         # The guard sits on draw itself: notebooks, explorers and the report all call that.
-        object.__setattr__(self, "draw", _on_finished_rows(self.draw))
+        object.__setattr__(self, "draw", _on_finished_rows(self.draw, self.study))
 
     @property
     def stem(self):
@@ -104,6 +105,7 @@ def draw_figures(specs, table, profile, out=None, study=None):
             "profile": profile,
             "rows": len(table),
             "finished": len(finished(table)),
+            "recorded": int((table["source"] == "recorded").sum()) if "source" in table else 0,
         }
         write_whole(folder / f"{stem}.json", json.dumps(described, indent=1, ensure_ascii=False))
         drawn.append(png)
@@ -130,13 +132,28 @@ def save(figure, stem):
     return tuple(files)
 
 
-def _on_finished_rows(draw):
+def _on_finished_rows(draw, study):
+    """The figure of the finished rows; a card where there is nothing to see."""
+
     @functools.wraps(draw)
     def guarded(table):
-        rows = finished(table)
-        if rows.empty:
-            return message_figure("no finished rows")
-        with house_style():
-            return draw(rows)
+        rows, figure = finished(table), None
+        if len(rows):
+            with house_style():
+                figure = draw(rows)
+                for ax in figure.axes:
+                    tidy_log_axis(ax.xaxis)
+                    tidy_log_axis(ax.yaxis)
+        if figure is None or not any(ax.has_data() for ax in figure.axes):
+            return message_figure(_card(table, study))
+        return figure
 
     return guarded
+
+
+def _card(table, study):
+    """What a figure without data takes: which data, which command, how long."""
+    lines = [f"Nothing computed yet: kernlab reproduce {study} --profile standard"]
+    if len(table) and "message" in table:
+        lines += [" ".join(str(m).split())[:90] for m in table["message"].unique()[:3] if m]
+    return "\n".join(lines)

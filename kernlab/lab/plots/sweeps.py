@@ -1,10 +1,12 @@
 """Accuracy and time along a parameter, a line per data set; and bars of methods on data sets."""
 
 import numpy as np
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
+from kernlab.datasets import row_labels
 from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.style import dataset_marker, method_colour, new_figure
+from kernlab.lab.plots.style import QUIET, dataset_marker, method_colour, new_figure
+from kernlab.lab.published import published
 
 STYLES = ("solid", "dashed", "dotted", "dashdot", (0, (1, 3)))
 
@@ -12,13 +14,20 @@ STYLES = ("solid", "dashed", "dotted", "dashdot", (0, (1, 3)))
 def draw_sweep(table, x, xlabel, panels):
     """One panel per measured column, lines of means over repeats, one per data set and variant.
 
-    `panels`: column -> title; columns of seconds get a logarithmic axis, accuracies percent.
+    `panels`: column -> title; columns of seconds get a logarithmic axis, accuracies percent. Where
+    data sets lie more than 15 points apart, each line is shown relative to its own best value,
+    which its label gives: a set near chance would squeeze the others.
     """
     panels = {column: title for column, title in panels.items() if table[column].notna().any()}
     figure, axes = new_figure(1, len(panels), panel=(4.2, 3.3), squeeze=False)
+    accuracies = [column for column in panels if "accuracy" in column]
+    best = table.groupby("dataset")[accuracies].max()
+    far_apart = bool((best.max() - best.min() > 0.15).any())
     names = list(dict.fromkeys(table["dataset"]))
     variants = list(dict.fromkeys(table["variant"]))
     for ax, (column, title) in zip(axes.ravel(), panels.items(), strict=True):
+        share = not column.endswith("seconds")
+        apart = share and far_apart
         for name in names:
             for variant in variants:
                 rows = table[(table["dataset"] == name) & (table["variant"] == variant)]
@@ -28,6 +37,8 @@ def draw_sweep(table, x, xlabel, panels):
                 colour = f"C{names.index(name)}"
                 style = STYLES[variants.index(variant) % len(STYLES)]
                 label = name if len(variants) == 1 else f"{name}, {variant}"
+                if apart:
+                    label, means = f"{label} ({100 * means.max():.1f} %)", means - means.max()
                 ax.plot(
                     means.index,
                     means,
@@ -37,41 +48,87 @@ def draw_sweep(table, x, xlabel, panels):
                     ms=4,
                     label=label,
                 )
-        ax.set(xscale="log", xlabel=xlabel, title=title)
-        if column.endswith("seconds"):
-            ax.set_yscale("log")
+        ax.set(xscale="log", xlabel=xlabel, title=f"{title}, below its best" if apart else title)
+        if share:
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
         else:
-            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-    label_lines(axes[0, -1])
+            ax.set_yscale("log")
+        if apart or ax is axes[0, -1]:
+            label_lines(ax)
     return figure
 
 
-def draw_methods(table, column, xlabel, *, log=True):
-    """One line per data set, a dot per method: who is faster, or better, by how much.
+def draw_methods(table, column, xlabel, *, log=True, study="", printed=""):
+    """A strip per data set with the methods one below another, published values as strokes.
 
     Further forms of a method, "LaSVM, three epochs" after "LaSVM, one epoch", are hollow.
+
+    Parameters
+    ----------
+    table : DataFrame
+    column, xlabel : str
+        Shares (accuracies, errors) are shown in per cent.
+    log : bool
+    study, printed : str
+        Whose published columns stand beside ours, such as "{method} accuracy".
     """
     names = list(dict.fromkeys(table["dataset"]))
     methods = list(dict.fromkeys(table["method"]))
-    figure, ax = new_figure(panel=(6.4, 0.3 * len(names) + 1.3))
-    for height, name in enumerate(names):
-        means = table[table["dataset"] == name].groupby("method")[column].mean().dropna()
-        if len(means):
-            ax.plot([means.min(), means.max()], [height, height], color="#D5D5D5", lw=2, zorder=1)
-    seen = set()
-    for method in methods:
-        rows = table[table["method"] == method].groupby("dataset")[column].mean().dropna()
-        heights = [names.index(name) for name in rows.index]
+    theirs = _published_values(study, printed, _turned(column, printed)) if printed else {}
+    height = 0.07 * len(methods) + 0.16
+    figure, ax = new_figure(panel=(6.6, height * len(names) + 1.2))
+    for row in range(0, len(names), 2):
+        ax.axhspan(row - 0.5, row + 0.5, color="#F4F4F4", lw=0, zorder=0)
+    offsets = np.linspace(-0.36, 0.36, len(methods)) if len(methods) > 1 else [0.0]
+    seen, strokes = set(), False
+    for offset, method in zip(offsets, methods, strict=True):
+        means = table[table["method"] == method].groupby("dataset")[column].mean().dropna()
+        heights = [names.index(name) + offset for name in means.index]
         own = method.partition(", ")[0]
         colour = method_colour(own)
         face = "none" if own in seen else colour
-        ax.scatter(rows, heights, s=36, fc=face, ec=colour, label=method, zorder=3)
+        ax.scatter(means, heights, s=26, fc=face, ec=colour, label=method, zorder=3)
+        known = [(theirs.get((name, own)), names.index(name) + offset) for name in names]
+        known = [pair for pair in known if pair[0]] if own not in seen else []
+        if known:
+            ax.scatter(*zip(*known, strict=True), s=70, marker="|", color=colour, lw=1.6, zorder=2)
+            strokes = True
         seen.add(own)
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6))
+    if strokes:
+        ax.scatter([], [], s=70, marker="|", color=QUIET, lw=1.6, label="the paper's, likewise")
+    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     ax.set(xlabel=xlabel, xscale="log" if log else "linear")
+    if column.endswith(("accuracy", "error")):
+        form = FuncFormatter(lambda share, _: f"{100 * share:.3g} %")
+        ax.xaxis.set_major_formatter(form if log else PercentFormatter(1.0, decimals=0))
+        if log:
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
     return figure
+
+
+def _turned(column, printed):
+    """Whether errors are drawn where the paper prints accuracies."""
+    return column.endswith("error") and printed.endswith("accuracy")
+
+
+SCALES = {"%": 0.01, "h": 3600.0}  # of published units to ours
+
+
+def _published_values(study, template, turned):
+    """(data set, method) -> the published value, in shares and seconds; `turned`: 1 - accuracy."""
+    table, before, after = published(study), *template.split("{method}")
+    names = {label: name for name, label in row_labels(study).items()}
+    scale = {**SCALES, "%": -0.01} if turned else SCALES
+    return {
+        (names.get(cell.row, cell.row), cell.column.removeprefix(before).removesuffix(after)):
+            turned + scale.get(cell.unit, 1.0) * cell.value
+        for cell in table.dropna(subset="value").itertuples()
+        if cell.column.startswith(before) and cell.column.endswith(after)
+    }  # fmt: skip
 
 
 def draw_prediction_cost(table):
@@ -90,7 +147,8 @@ def draw_prediction_cost(table):
             group["size"],
             group["microseconds_per_row"],
             marker="o",
-            color=method_colour(method),
+            color=method_colour(method.partition(", ")[0]),
+            ls="dashed" if method.endswith("unfolded") else "solid",
             label=method,
         )
     ax.set(xscale="log", yscale="log", xlabel="features, landmarks k, or support vectors")

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 from drawn_figures import assert_drawn
 
-from kernlab.lab.papers.fpc.axes_figures import (
+from kernlab.lab.papers.fpc.figures.axes import (
     log_numbers,
     look,
     mean_band,
     ridge_below,
     say_percent,
 )
-from kernlab.lab.papers.fpc.simulations_figures import draw_noise, draw_parameter, draw_readings
-from kernlab.lab.papers.fpc.tables_figures import (
+from kernlab.lab.papers.fpc.figures.simulations import draw_noise, draw_parameter, draw_readings
+from kernlab.lab.papers.fpc.figures.tables import (
     draw_accuracy,
     draw_images,
     draw_massive,

@@ -18,7 +18,7 @@ from kernlab.lab.explorers.fpc.plane import (
     trained,
 )
 from kernlab.lab.explorers.plane import heading
-from kernlab.lab.papers.fpc.axes_figures import look, say_percent
+from kernlab.lab.papers.fpc.figures.axes import look, say_percent
 from kernlab.lab.papers.fpc.toy import errors, toy
 from kernlab.lab.plots.style import QUIET, house_style
 from kernlab.runtime import single_blas_thread

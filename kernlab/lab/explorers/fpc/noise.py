@@ -21,7 +21,7 @@ from kernlab.lab.explorers.fpc.plane import (
     trained,
 )
 from kernlab.lab.explorers.plane import Plane, draw_rows, heading
-from kernlab.lab.papers.fpc.axes_figures import say_percent
+from kernlab.lab.papers.fpc.figures.axes import say_percent
 from kernlab.lab.papers.fpc.toy import errors, toy
 from kernlab.lab.plots.style import QUIET, house_style, method_colour, text_colour
 from kernlab.runtime import single_blas_thread

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.datasets.generators import fpc_bayes_curve
 from kernlab.lab.explorers.plane import DARK, draw_rows, fixed_figure
-from kernlab.lab.papers.fpc.axes_figures import look
+from kernlab.lab.papers.fpc.figures.axes import look
 from kernlab.lab.papers.fpc.toy import fit
 from kernlab.lab.plots.style import text_colour
 

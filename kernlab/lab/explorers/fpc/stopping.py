@@ -14,7 +14,7 @@ from kernlab.lab.explorers.fpc.plane import (
     toy_code,
 )
 from kernlab.lab.explorers.plane import heading
-from kernlab.lab.papers.fpc.axes_figures import log_numbers, log_percent, look
+from kernlab.lab.papers.fpc.figures.axes import log_numbers, log_percent, look
 from kernlab.lab.papers.fpc.toy import course_of, fit, toy
 from kernlab.lab.plots.marks import plain_log_ticks
 from kernlab.lab.plots.style import QUIET, house_style

@@ -9,13 +9,14 @@ from functools import partial
 
 import numpy as np
 import scipy.linalg as la
+from matplotlib.ticker import NullLocator
 
 from kernlab.approximations import Nystrom
 from kernlab.kernels import make_kernel, resolve_gamma
 from kernlab.lab.engine import NotRun, Study, product
 from kernlab.lab.papers.common.equivalence import two_class_rows
 from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
+from kernlab.lab.plots.style import dataset_marker, new_figure
 from kernlab.solvers import solve_dcd, solve_newton
 from kernlab.solvers.newton.steps import ETA
 
@@ -180,28 +181,33 @@ def convergence_key_figures(table):
     return figures
 
 
-LINES = {
-    "bound_corrected": ("bound, corrected", "#222222", "dotted"),
-    "bound_printed": ("bound, as printed", QUIET, "dashed"),
-    "weight_gap": ("gap", "#CC3311", "solid"),
-    "aligned_gap": ("gap, aligned", "#0062B0", "solid"),
-}
+GAPS = {"weight_gap": ("unaligned", "#CC3311"), "aligned_gap": ("aligned", "#0062B0")}
+LIMITS = {"bound_corrected": ("corrected", "dotted"), "bound_printed": ("as printed", "dashed")}
 
 
 def draw_bounds(table):
-    """One panel per data set: both gaps and both bounds against the rank, on logarithmic axes."""
+    """A column for each data set: both gaps in per cent of |w|^2; below, the bounds over it."""
     names = list(dict.fromkeys(table["dataset"]))
-    figure, axes = new_figure(1, len(names), panel=(4.4, 3.4), sharey=True, squeeze=False)
-    for ax, name in zip(axes.ravel(), names, strict=True):
+    figure, axes = new_figure(
+        2, len(names), panel=(3.9, 2.3), sharex=True, sharey="row", squeeze=False
+    )
+    for (above, below), name in zip(axes.T, names, strict=True):
         rows = table[table["dataset"] == name].sort_values("rank")
-        for column, (label, colour, style) in LINES.items():
-            ax.plot(
-                rows["rank"], rows[column], color=colour, ls=style, marker="o", ms=3, label=label
-            )
-        ax.set(xscale="log", yscale="log", title=name, xlabel="landmarks k")
+        for column, (label, colour) in GAPS.items():
+            shares = 100 * rows[column] / rows["squared_norm"]
+            above.plot(rows["rank"], shares, color=colour, marker="o", ms=3.5, label=label)
+        for column, (label, style) in LIMITS.items():
+            shares = rows[column] / rows["squared_norm"]
+            below.plot(rows["rank"], shares, color="#222222", ls=style, label=label)
+        above.set(xscale="log", title=name, ylim=(0, None))
+        below.set(xscale="log", yscale="log", xlabel="landmarks $k$")
+        ranks = sorted(rows["rank"].unique())
+        below.set_xticks(ranks, [f"{rank:g}" for rank in ranks])
+        below.xaxis.set_minor_locator(NullLocator())
     for ax in axes.ravel():  # once all have their common limits
         label_lines(ax)
-    axes[0, 0].set_ylabel("$|w - w'|^2$ and its bound")
+    axes[0, 0].set_ylabel(r"$\|w - w'\|^2 / \|w\|^2$ (%)")
+    axes[1, 0].set_ylabel(r"bound / $\|w\|^2$")
     return figure
 
 
@@ -210,8 +216,8 @@ def draw_convergence(table):
     variants = list(dict.fromkeys(table["variant"]))
     titles = {
         "direct": "Direct",
-        "cg": "Conjugate gradients, mu falls",
-        "cg, constant mu": "Conjugate gradients, mu constant",
+        "cg": r"Conjugate gradients, $\mu$ falls",
+        "cg, constant mu": r"Conjugate gradients, $\mu$ constant",
     }
     figure, axes = new_figure(1, len(variants), panel=(4.0, 3.2), sharey=True, squeeze=False)
     for ax, variant in zip(axes.ravel(), variants, strict=True):

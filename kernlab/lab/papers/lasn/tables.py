@@ -10,7 +10,10 @@ from kernlab.lab.published import published
 
 SOLVERS = {"LA-SN": "newton", "LA-DCD": "liblinear-dcd", "LA-TRON": "liblinear-tron"}
 REPEATS = {"quick": 2, "standard": 5, "paper": 10}
-ACCURACY = Tolerance(absolute=1.0, better="higher", reason="points; the table's own sd is up to 1")
+ACCURACY = Tolerance(
+    absolute=0.5, spreads=2.0, better="higher",
+    reason="half a point for k-means of another program, or the table's own spread of ten runs",
+)  # fmt: skip
 SECONDS = Tolerance(relative=0.5, better="lower", reason="another machine")
 TIME_SPREAD = Tolerance(relative=1.0, better="lower", reason="another machine, ten repeats")
 # The paper clusters the first 20,000 rows. skin_nonskin is sorted: there it is worth two points.

@@ -90,7 +90,8 @@ FIGURES = [
         "llsvm-prop1",
         "differences",
         "Proposition 1 in numbers. The kernel machine and the linear machine on a factor F of its "
-        "kernel matrix (F F^T = K) decide alike on new points: left, the largest difference of a "
+        "kernel matrix ($FF^\\top = K$) decide alike on new points: left, the largest difference "
+        "of a "
         "decision, where the margin has size 1 (dashed line); right, the relative difference of "
         "the dual objectives. Three different factors give the same machine, on every data set.",
         draw_differences,

@@ -1,9 +1,9 @@
 """Figures of the ADMM-HSS paper's studies."""
 
 from kernlab.lab.papers.common.data_tables import sizes_figure
-from kernlab.lab.papers.hss.bound_figures import draw_bound
-from kernlab.lab.papers.hss.matrix_figures import draw_errors, draw_ranks, draw_singular_values
-from kernlab.lab.papers.hss.results_figures import (
+from kernlab.lab.papers.hss.figures.bound import draw_bound
+from kernlab.lab.papers.hss.figures.matrix import draw_errors, draw_ranks, draw_singular_values
+from kernlab.lab.papers.hss.figures.results import (
     draw_accuracies,
     draw_exact_kernel,
     draw_heatmaps,
@@ -17,7 +17,8 @@ ACCURACY = (
     "Table {number} measured: test accuracy after the paper's ten steps with the HSS matrix, with "
     "the identity and with the diagonal blocks alone in its place, h and C chosen by test accuracy "
     "as in the paper (hollow: on a fifth of the training rows); of the same problem solved to its "
-    "optimum with the same K~, and with a close one (diamonds, C chosen by test accuracy); "
+    "optimum with the same $\\tilde K$, and with a close one (diamonds, C chosen by test "
+    "accuracy); "
     "and the published accuracies of this method, of LIBSVM and of RACQP (bars, where the paper "
     "has the set; hss-t2 and hss-t3 measure those two)."
 )
@@ -28,7 +29,8 @@ SECONDS = (
 )
 RANKS = (
     "Table {number}: the mean rank of the bases on every level of the tree at the chosen h, and "
-    "the relative error of K~ on sampled columns. At the top, where K~ couples large parts of the "
+    "the relative error of $\\tilde K$ on sampled columns. At the top, where $\\tilde K$ couples "
+    "large parts of the "
     "data, next to nothing is left of the kernel."
 )
 
@@ -56,7 +58,8 @@ FIGURES = [
     FigureSpec(
         "hss-error",
         "tolerance",
-        "Error of K~ on sampled columns, relative in the Frobenius norm, against the tolerance of "
+        "Error of $\\tilde K$ on sampled columns, relative in the Frobenius norm, against the "
+        "tolerance of "
         "the local decisions (dashed: equal). With the reference's columns, nearest neighbours "
         "only, the error lags behind where the far field matters; columns from afar bring it down "
         "with the tolerance.",
@@ -66,14 +69,15 @@ FIGURES = [
         "hss-error",
         "ranks",
         "Mean rank of the bases on each level of the tree, in the default mode. Where ranks fall "
-        "to 0 at the top, K~ is block diagonal there.",
+        "to 0 at the top, $\\tilde K$ is block diagonal there.",
         draw_ranks,
     ),
     FigureSpec(
         "hss-e9",
         "bound",
-        "Equation 9 measured: the difference of the optimal dual objectives with K~ and with K "
-        "(red), and the equation's two bounds. Above, K~ as compressed, which is mostly "
+        "Equation 9 measured: the difference of the optimal dual objectives with $\\tilde K$ and "
+        "with K "
+        "(red), and the equation's two bounds. Above, $\\tilde K$ as compressed, which is mostly "
         "indefinite, so that the proof does not apply; below, with its eigenvalues lifted to "
         "zero, where it does. The bound by quadratic forms becomes sharp as the "
         "tolerance tightens, the one by norms does not.",
@@ -83,7 +87,7 @@ FIGURES = [
         "hss-f2",
         "heatmap",
         "Figure 2 of the paper: test accuracy over C and h. Left, after the paper's ten steps with "
-        "beta = 100: from some C on nothing changes, because no dual variable has come so far. "
+        "$\\beta = 100$: from some C on nothing changes, because no dual variable has come so far. "
         "Right, at the optimum (on as many rows as the title says), where C does matter. A frame "
         "marks the best cell; each h took one compression, and for ten steps one factorisation.",
         draw_heatmaps,
@@ -111,7 +115,8 @@ FIGURES = [
         "Test accuracy and the relative duality gap with the exact kernel matrix, against the "
         "number of ADMM steps, for machines that see the exact K, close and coarse HSS matrices, "
         "the diagonal blocks and the identity. The dashed line marks the paper's ten steps: with "
-        "beta = 100 the gap is still of the size of the objective. Let run, the close HSS matrix "
+        "$\\beta = 100$ the gap is still of the size of the objective. Let run, the close HSS "
+        "matrix "
         "follows the exact one; the others go to optima of other problems.",
         draw_steps,
     ),

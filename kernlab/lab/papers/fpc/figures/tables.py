@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernlab.lab.papers.fpc.axes_figures import log_numbers, say_percent
+from kernlab.lab.papers.fpc.figures.axes import log_numbers, say_percent
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import plain_log_ticks, slope_guide
 from kernlab.lab.plots.style import QUIET, method_colour, new_figure

@@ -3,9 +3,9 @@
 from functools import partial
 
 from kernlab.lab.papers.common.data_tables import sizes_figure
-from kernlab.lab.papers.fpc import simulations_figures as fpc_simulations
-from kernlab.lab.papers.fpc import tables_figures as fpc_tables
-from kernlab.lab.papers.fpc import theory_figures as fpc_theory
+from kernlab.lab.papers.fpc.figures import simulations as fpc_simulations
+from kernlab.lab.papers.fpc.figures import tables as fpc_tables
+from kernlab.lab.papers.fpc.figures import theory as fpc_theory
 from kernlab.lab.plots.registry import FigureSpec
 
 RIDGE = (
@@ -19,7 +19,8 @@ FIGURES = [
     FigureSpec(
         "fpc-p1",
         "ranks",
-        "Proposition 1 in numbers: the rank of the functions (1 + x . eta)^s, as a share of the "
+        "Proposition 1 in numbers: the rank of the functions $(1 + x \\cdot \\eta)^s$, as a share "
+        "of the "
         "dimension of the polynomials of degree s, for six ways to place as many centres. Filled: "
         "in exact arithmetic, where only degenerate sets fall short. Red rings: what double "
         "precision sees of it, which is less at high degrees.",
@@ -37,7 +38,8 @@ FIGURES = [
         "fpc-thm12",
         "convergence",
         "Theorems 1 and 2 in numbers, on the toy with degree 9. Left: the squared H-norm of ADMM's "
-        "steps never grows; with β = 1 it falls below the usual tolerance (dashed) after 3 steps, "
+        "steps never grows; with $\\beta = 1$ it falls below the usual tolerance (dashed) after 3 "
+        "steps, "
         "where FPC stops (large dots), and then rests for a hundred. Right: the loss above its "
         "minimum has hardly moved by then; an interior point method arrives.",
         fpc_theory.draw_convergence,
@@ -68,15 +70,18 @@ FIGURES = [
     FigureSpec(
         "fpc-f6",
         "tolerance",
-        "Figure 6 of the paper: errors and iterations of FPC against the tolerance 10^-gamma. Past "
-        "the recommended 5e-4 (dashed) iterations multiply and errors hardly move. Means over "
+        "Figure 6 of the paper: errors and iterations of FPC against the tolerance "
+        "$10^{-\\gamma}$. Past "
+        "the recommended $5 \\cdot 10^{-4}$ (dashed) iterations multiply and errors hardly move. "
+        "Means over "
         "repeats, shaded from 20 to 80 %. " + RIDGE,
         fpc_simulations.draw_tolerance,
     ),
     FigureSpec(
         "fpc-f6-readings",
         "errors",
-        "Test errors of FPC at the tolerances 10^-3.2 (filled) and 10^-5 (hollow) under several "
+        "Test errors of FPC at the tolerances $10^{-3.2}$ (filled) and $10^{-5}$ (hollow) under "
+        "several "
         "readings of the simulation, with the mean number of steps; grey lines: the errors that "
         "the paper states for them (solid, dashed), with 3 and 1734 steps.",
         fpc_simulations.draw_readings,
@@ -84,16 +89,20 @@ FIGURES = [
     FigureSpec(
         "fpc-f7",
         "alpha",
-        "Figure 7 of the paper: errors of FPC against the proximal parameter alpha, and of ridge "
-        "regression with the penalty alpha. The hinge optimum does not depend on it. Means over "
+        "Figure 7 of the paper: errors of FPC against the proximal parameter $\\alpha$, and of "
+        "ridge "
+        "regression with the penalty $\\alpha$. The hinge optimum does not depend on it. Means "
+        "over "
         "repeats, shaded from 20 to 80 %.",
         partial(fpc_simulations.draw_parameter, name="alpha", symbol=r"$\alpha$"),
     ),
     FigureSpec(
         "fpc-f8",
         "beta",
-        "Figure 8 of the paper: errors of FPC against the Lagrangian parameter beta, and of ridge "
-        "regression with the penalty 1/beta. The hinge optimum does not depend on it. Means over "
+        "Figure 8 of the paper: errors of FPC against the Lagrangian parameter $\\beta$, and of "
+        "ridge "
+        "regression with the penalty $1 / \\beta$. The hinge optimum does not depend on it. Means "
+        "over "
         "repeats, shaded from 20 to 80 %.",
         partial(fpc_simulations.draw_parameter, name="beta", symbol=r"$\beta$"),
     ),

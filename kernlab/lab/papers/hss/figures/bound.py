@@ -31,7 +31,7 @@ def draw_bound(table):
                 )
             indefinite = rows[~rows["semidefinite"].astype(bool)]
             ax.set_title(f"{name}, h = {h:g}, {form}")
-            note = f"K~ indefinite in {len(indefinite)} of {len(rows)}"
+            note = rf"$\tilde K$ indefinite in {len(indefinite)} of {len(rows)}"
             ax.annotate(note, (0.03, 0.05), xycoords="axes fraction", fontsize=8, color=QUIET)
             ax.set(xscale="log", yscale="log")
             ax.xaxis.set_minor_formatter(NullFormatter())

@@ -18,7 +18,7 @@ DARK, BLUE, RED, GREEN, PURPLE, GREY, YELLOW, BROWN = (
 KINDS = {EXACT: DARK, CLOSE: BLUE, COARSE: RED, BLOCKS: GREEN, IDENTITY: GREY}
 SMALLEST_GAP = 1e-6
 DOTS = {  # label -> colour, marker, filled
-    "K~ = I": (GREY, "o", True),
+    r"$\tilde K = I$": (GREY, "o", True),
     "block diagonal": (GREEN, "o", True),
     "HSS, ten steps": (PURPLE, "o", True),
     "HSS, chosen on training rows": (PURPLE, "o", False),
@@ -46,7 +46,9 @@ def draw_heatmaps(table):
         for ax, method in zip(line, methods, strict=True):
             rows = table[(table["dataset"] == name) & (table["method"] == method)]
             percent = rows.assign(accuracy=100 * rows["test_accuracy"])
-            heatmap(ax, percent, "C", "h", "accuracy", label="accuracy [%]", best="highest")
+            every = 100 * table.loc[table["dataset"] == name, "test_accuracy"]
+            heatmap(ax, percent, "C", "h", "accuracy", label="test accuracy (%)", best="highest",
+                    values=".1f", vmin=every.min(), vmax=every.max())  # fmt: skip
             ax.set_title(f"{name}, {method}, {rows['n_train'].iloc[0]:,.0f} rows")
     return figure
 
@@ -87,7 +89,7 @@ def _accuracies(study, rows):
     name, found = rows["dataset"].iloc[0], {}
     steps = rows[rows["method"] == TEN_STEPS]
     for matrix, label in (
-        (IDENTITY, "K~ = I"),
+        (IDENTITY, r"$\tilde K = I$"),
         (BLOCKS, "block diagonal"),
         (HSS, "HSS, ten steps"),
     ):

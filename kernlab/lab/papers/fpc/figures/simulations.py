@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from kernlab.datasets.generators import fpc_bayes_curve
-from kernlab.lab.papers.fpc.axes_figures import (
+from kernlab.lab.papers.fpc.figures.axes import (
     level,
     log_percent,
     look,

@@ -3,13 +3,13 @@
 import numpy as np
 
 from kernlab.lab.papers.common.data_tables import sizes_figure
-from kernlab.lab.papers.sparse.matrix_figures import (
+from kernlab.lab.papers.sparse.figures.matrix import (
     draw_fill,
     draw_limits,
     draw_radii,
     draw_trade_off,
 )
-from kernlab.lab.papers.sparse.results_figures import (
+from kernlab.lab.papers.sparse.figures.results import (
     draw_against_sigma,
     draw_cost,
     draw_roll,
@@ -17,7 +17,7 @@ from kernlab.lab.papers.sparse.results_figures import (
     draw_slip,
     draw_table,
 )
-from kernlab.lab.papers.sparse.suited_figures import draw_scaling, draw_suited
+from kernlab.lab.papers.sparse.figures.suited import draw_scaling, draw_suited
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import new_figure
 
@@ -75,9 +75,10 @@ FIGURES = [
         "sparse-l31",
         "limits",
         "Lemma 3.1 in numbers: how far the sparse kernel matrix is from the Gaussian one (red) and "
-        "from the identity (blue), in the Frobenius norm, relative to either, against alpha in "
-        "units of 1/sigma. Both limits are reached, but the thesis' alpha = 1/(3 sigma) (dashed) "
-        "is near neither. Equal rows keep their entries at any alpha.",
+        "from the identity (blue), in the Frobenius norm, relative to either, against $\\alpha$ in "
+        "units of $1/\\sigma$. Both limits are reached, but the thesis' $\\alpha = 1/(3\\sigma)$ "
+        "(dashed) "
+        "is near neither. Equal rows keep their entries at any $\\alpha$.",
         draw_limits,
     ),
     FigureSpec(
@@ -92,9 +93,10 @@ FIGURES = [
     FigureSpec(
         "sparse-e41",
         "trade-off",
-        "Equations 39 to 41: similarity to the Gaussian matrix and share of zeros against alpha, "
-        "and the alphas that three rules choose: the trade-off with beta = 1, the thesis' "
-        "1/(3 sigma), and the first quartile of the distances.",
+        "Equations 39 to 41: similarity to the Gaussian matrix and share of zeros against "
+        "$\\alpha$, "
+        "and the $\\alpha$ that three rules choose: the trade-off with $\\beta = 1$, the thesis' "
+        "$1/(3\\sigma)$, and the first quartile of the distances.",
         draw_trade_off,
     ),
     FigureSpec(
@@ -117,7 +119,7 @@ FIGURES = [
     FigureSpec(
         "sparse-f6",
         "sigma",
-        "Figure 6: test accuracy of the sparse and of the Gaussian kernel against sigma (left; "
+        "Figure 6: test accuracy of the sparse and of the Gaussian kernel against $\\sigma$ (left; "
         "dotted, the sparse kernel by cross-validation on training rows alone), and the share of "
         "zeros in the kernel matrix and in its factor (right).",
         draw_against_sigma,
@@ -133,7 +135,8 @@ FIGURES = [
     FigureSpec(
         "sparse-scaling",
         "sparsity",
-        "The share of entries that the kernel matrix has at the printed sigma, by how the features "
+        "The share of entries that the kernel matrix has at the printed $\\sigma$, by how the "
+        "features "
         "are scaled, and the printed share (ring). The thesis does not say how it scaled; the "
         "dot inside the ring does.",
         draw_scaling,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernlab.lab.papers.fpc.axes_figures import (
+from kernlab.lab.papers.fpc.figures.axes import (
     log_numbers,
     log_percent,
     look,

@@ -15,7 +15,7 @@ from kernlab.lab.plots.style import method_colour, new_figure
 
 CLASSES = ("#0062B0", "#CC3311", "#B98800")
 SLIP_FORMS = {"equal weights": "#B5B5B5", "as printed": "#CC3311", "corrected": "#009E73"}
-PATHS = {"double loop": "#8C8C8C", "cholesky": "#CC3311", "newton": "#009E73"}
+PATHS = {"double loop": "#8C8C8C", "cholesky": "#009E73", "newton": "#3B7D23"}
 
 
 def draw_roll(table):
