@@ -6,6 +6,7 @@ takes for the command line, the tests, the notebooks and the report to know them
 
 import warnings
 
+from kernlab.lab.bench import dask as bench_dask
 from kernlab.lab.bench import fpc as bench_fpc
 from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
@@ -37,6 +38,7 @@ _PACKAGES = {
     bench: None,
     bench_nystrom: None,
     bench_fpc: None,
+    bench_dask: bench_dask,
     bench_sparse: None,
     bench_hss: None,
     bench_limit: None,

@@ -1,0 +1,323 @@
+"""A cluster of two processes on this machine against one process with two threads, and a model of
+what more workers would bring.
+
+Rows are generated on the workers. The model adds up what was measured by itself: the seconds of
+each stage for a row of one block, and the overhead of one reduction.
+"""
+
+import resource
+import time
+from contextlib import contextmanager
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from kernlab.cluster import Column, Part
+from kernlab.estimators import FPC, LASN, sweep
+from kernlab.lab.engine import NotRun, Point, Study
+from kernlab.lab.plots.registry import FigureSpec
+from kernlab.lab.plots.style import method_colour
+from kernlab.runtime import Stopwatch, on_one_thread
+from kernlab.solvers.newton.cluster import Setting, evaluate_part
+
+MEMORY, CLUSTER = "in memory", "cluster"
+PROCESSES, MEMORY_OF_WORKER = 2, "7GB"
+COSTS = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+FIT, SINGLE, POLYNOMIAL, PATH = "LASN", "LASN, float32", "FPC", "sweep over 9 C"
+WORKS = {  # features, dtype, rows
+    FIT: (22, "float64", 2_000_000),
+    SINGLE: (18, "float32", 20_000_000),
+    POLYNOMIAL: (8, "float64", 4_000_000),
+    PATH: (22, "float64", 2_000_000),
+}
+QUICK_ROWS = 20_000
+SCALED = {"quick": (100_000, 50), "standard": (500_000, 200)}  # rows of a worker, landmarks
+TARGET = (1_000_000_000, 28, 1000)  # rows, features, landmarks
+WORKERS = (1, 2, 10, 100)
+LARGE_WORKER = 64e9  # bytes
+
+
+# ------------------------------------------------------------------------------ rows, made there
+def generated(n, p, dtype="float64", blocks=64):
+    """Dask arrays of rows and labels, each block made by a worker from its own seed."""
+    import dask.array as da
+
+    sizes = np.diff(np.linspace(0, n, blocks + 1).astype(int)).tolist()
+    X = da.map_blocks(_block, chunks=(tuple(sizes), (p,)), dtype=dtype)
+    return X, X.map_blocks(_labels, drop_axis=1, dtype=np.int8)
+
+
+def _block(block_info=None):
+    place = block_info[None]
+    draw = np.random.default_rng(place["chunk-location"][0])
+    return draw.normal(size=place["chunk-shape"]).astype(place["dtype"])
+
+
+def _labels(X):
+    noise = np.random.default_rng(len(X)).normal(size=len(X))
+    told = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 + 0.5 * noise
+    return np.where(told > 0.5, 1, -1).astype(np.int8)
+
+
+@contextmanager
+def local_cluster(processes=PROCESSES):
+    """A client of so many processes of one thread each."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise NotRun("dask.distributed is not installed: pip install kernlab[dask]") from error
+    options = {"dashboard_address": ":0", "memory_limit": MEMORY_OF_WORKER}
+    with (
+        LocalCluster(n_workers=processes, threads_per_worker=1, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def persisted(client, *arrays):
+    """The arrays, once workers hold them."""
+    from distributed import wait
+
+    wait(arrays := client.persist(list(arrays)))
+    return arrays
+
+
+# -------------------------------------------------------------------------------------- the table
+def _grid(profile):
+    return [
+        Point.make(
+            "generated", method, work, columns=p, dtype=dtype,
+            rows=QUICK_ROWS if profile == "quick" else rows,
+        )
+        for work, (p, dtype, rows) in WORKS.items()
+        for method in ((CLUSTER,) if work == SINGLE else (CLUSTER, MEMORY))
+    ]  # fmt: skip
+
+
+def _measure(point, seed):
+    """One run, compiled code warm, rows where they are wanted before the clock starts."""
+    n, p, work = point["rows"], point["columns"], point.variant
+    with local_cluster() as client:
+        rows = generated(n, p, point["dtype"])
+        some = generated(QUICK_ROWS, p, point["dtype"], blocks=4)
+        if point.method == MEMORY:
+            rows, some = ([part.compute() for part in parts] for parts in (rows, some))
+        else:
+            rows = persisted(client, *rows)
+        _run(work, p, *some)
+        began = time.perf_counter()
+        objective, n_iter = _run(work, p, *rows)
+        row = {"n_train": n, "n_features": p, "fit_seconds": time.perf_counter() - began}
+        row |= {"objective": objective, "n_iter": n_iter}
+        if point.method == CLUSTER:
+            row |= {"worker_bytes": sum(client.run(_peak).values()), "client_bytes": _peak()}
+    return row
+
+
+def _peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _run(work, p, X, y):
+    """Objective and steps of a piece of work."""
+    machine = FPC(5, tol=0.0) if work == POLYNOMIAL else LASN(200, gamma=1.0 / p, random_state=0)
+    if work == PATH:
+        table = sweep(machine, X, y, {"C": list(COSTS)}, progress=False)
+        return float(table["objective"].sum()), int(table["n_iter"].sum())
+    machine.fit(X, y)
+    return machine.result_.objective, machine.n_iter_
+
+
+def comparison(table):
+    """What was asked of each piece of work beside what was reached."""
+    rows = table[table["status"] == "ok"].set_index(["variant", "method"])
+    lines = []
+    for work in [work for work in WORKS if (work, CLUSTER) in rows.index]:
+        ours, line = rows.loc[(work, CLUSTER)], {}
+        other = rows.loc[(work, MEMORY)] if (work, MEMORY) in rows.index else None
+        fit = rows.loc[(FIT, CLUSTER)] if (FIT, CLUSTER) in rows.index else None
+        if work == SINGLE:
+            line["asked"] = (
+                "16 GB in all, client under 1 GB "
+                f"(held {ours['client_bytes'] / 1e9:.2f}), at most 1.2 times as long a row as LASN"
+            )
+            other, per = fit, None if fit is None else ours["rows"] / fit["rows"]
+        elif work == PATH:
+            line["asked"], other, per = "at most 3 times LASN", fit, 1.0
+        elif other is not None:
+            off = ours["objective"] / other["objective"] - 1.0
+            line["asked"] = f"at most 1.5 times memory's, objective to 1e-9 (off by {off:.0e})"
+            per = 1.0
+        if other is not None:
+            line["ratio"] = ours["fit_seconds"] / other["fit_seconds"] / per
+        line |= {"work": f"{work}, {ours['rows']:,} x {ours['columns']}"}
+        lines.append(line | {"seconds": ours["fit_seconds"], "memory": ours["worker_bytes"]})
+    return pd.DataFrame(lines, columns=["work", "seconds", "memory", "ratio", "asked"])
+
+
+# -------------------------------------------------------------------------------------- the model
+def costs_of_block(rows, columns, k):
+    """Seconds of each stage for a row of one block: forming features, a pass over them, and the
+    product of an active row with itself; of one factor; and the share of active rows."""
+    X, y = (part.compute(scheduler="sync") for part in generated(rows, columns, blocks=1))
+    machine = LASN(k, gamma=1.0 / columns, random_state=0).fit(X[:20_000], y[:20_000])
+    labels, x = machine.classes_, np.append(machine.coef_, machine.intercept_)
+    setting = Setting(Column(0, labels, labels[:, None], None), "squared_hinge", 0.1)
+    clock, single = Stopwatch(), np.dtype(np.float32)
+    with on_one_thread():
+        for stage in ("warm", "features"):
+            with clock.stage(stage):
+                part = Part(machine.approximation_, 10**9, True, X, y, None)
+        with clock.stage("first"):
+            sums = evaluate_part(part, setting, x, None, single)
+        with clock.stage("pass"):
+            evaluate_part(part, setting, x * (1 + 1e-12), x, single)
+        with clock.stage("factor"):
+            np.linalg.cholesky(np.eye(k + 1))
+    spent, active = clock.timings, max(1.0, float(sums[1]))
+    each = {name: spent[name] / rows for name in ("features", "pass")}
+    product = max(0.0, spent["first"] - spent["pass"]) / active
+    return each | {"product": product, "factor": spent["factor"], "active": active / rows}
+
+
+def modelled(costs, rows, workers, *, reductions, products, overhead, before, kept=1.0):
+    """Seconds of a fit: what each worker does for its rows, and what all wait for.
+
+    Parameters
+    ----------
+    costs : of `costs_of_block`
+    reductions : how many; each takes an `overhead` and a factor
+    products : how many times all rows were multiplied
+    before : seconds until features are formed
+    kept : the share of the features that workers keep; others are formed, and multiplied, in every
+        pass
+    """
+    formed = 1.0 + (1.0 - kept) * (reductions - 1.0)
+    multiplied = kept * products + (1.0 - kept) * costs["active"] * reductions
+    each = costs["features"] * formed + costs["pass"] * reductions + costs["product"] * multiplied
+    return before + rows / workers * each + reductions * (overhead + costs["factor"])
+
+
+def _scaling_grid(profile):
+    rows, k = SCALED.get(profile, SCALED["standard"])
+    return [Point.make("generated", "LASN", rows=rows, landmarks=k, columns=22)]
+
+
+def _measure_scaling(point, seed):
+    """Fits by 1 and by 2 workers, with as many rows each, beside the model; and what the model says
+    of a far larger one."""
+    n, k, p = point["rows"], point["landmarks"], point["columns"]
+    costs, found = costs_of_block(n // 4, p, k), []
+    for workers in range(1, PROCESSES + 1):
+        with local_cluster(workers) as client:
+            X, y = persisted(client, *generated(workers * n, p, blocks=4 * workers))
+            machine = LASN(k, gamma=1.0 / p, random_state=0)
+            machine.with_params().fit(*generated(QUICK_ROWS, p, blocks=2))
+            began = time.perf_counter()
+            machine.fit(X, y)
+            seconds, spent = time.perf_counter() - began, machine.timings_
+            told = {"overhead": _overhead(client, k)}
+        trace = machine.result_.trace
+        told["reductions"] = 3 + sum(1 + (row["step"] not in (0.0, 1.0)) for row in trace)
+        first = costs["active"] * workers * n  # where the steps begin
+        told["products"] = (first + sum(row["work"] for row in trace[1:])) / (workers * n)
+        told["before"] = spent["approximate"] - spent["approximate: features"]
+        found.append(
+            {"workers": workers, "rows_in_all": workers * n, "landmarks_in_all": k}
+            | {
+                "fit_seconds": seconds,
+                "model_seconds": modelled(costs, workers * n, workers, **told),
+            }
+        )
+    rows, columns, large = TARGET if n > 200_000 else (100 * n, p, k)
+    costs = costs_of_block(QUICK_ROWS, columns, large)
+    waiting = told["overhead"] * (large / k) ** 2
+    for workers in WORKERS:  # a tree of sums has a level more for eight times as many workers
+        told["overhead"] = waiting * (1.0 + np.log(workers) / np.log(8.0))
+        kept = min(1.0, 0.6 * LARGE_WORKER * workers / (4.0 * rows * large))
+        seconds = modelled(costs, rows, workers, **told, kept=kept)
+        found.append(
+            {"workers": workers, "rows_in_all": rows, "landmarks_in_all": large}
+            | {"fit_seconds": np.nan, "model_seconds": seconds}
+        )
+    return found
+
+
+def _overhead(client, k, repeats=20):
+    """Seconds of a reduction of half a k x k matrix in which nothing is computed."""
+    from kernlab.rows.dask import Pieces
+
+    pieces = Pieces(client, client.map(np.zeros, [1] * len(client.nthreads()), pure=False))
+    began = time.perf_counter()
+    for _ in range(repeats):
+        pieces.sum(_half_matrix, k)
+    return (time.perf_counter() - began) / repeats
+
+
+def _half_matrix(item, k):
+    return np.zeros(k * (k + 1) // 2)
+
+
+def _scaling_figures(table):
+    """How large the fits are that were measured; seconds are the figure's affair."""
+    rows = table[table["fit_seconds"].notna()]
+    sizes = zip(rows["workers"], rows["rows_in_all"], rows["landmarks_in_all"], strict=True)
+    return {f"{w:.0f} workers": f"{n:,.0f} rows, {k:.0f} landmarks" for w, n, k in sizes}
+
+
+def _draw_scaling(table):
+    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+    is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")
+    for ax, rows in zip(axes, (table[is_measured], table[~is_measured]), strict=True):
+        ax.plot(rows["workers"], rows["model_seconds"], color=colour, label="model")
+        ax.plot(rows["workers"], rows["fit_seconds"], "o", color=colour, label="measured")
+        ax.set_xscale("log")
+        ax.set_xticks(rows["workers"], [f"{count:.0f}" for count in rows["workers"]])
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("workers")
+        last = rows.iloc[-1]
+        ax.set_title(f"{last['rows_in_all']:,.0f} rows, k = {last['landmarks_in_all']:.0f}")
+    each = table["rows_in_all"].iloc[0]
+    axes[0].set_title(f"{each:,.0f} rows a worker, k = {table['landmarks_in_all'].iloc[0]:.0f}")
+    axes[0].set_ylim(bottom=0.0)
+    axes[1].set_yscale("log")
+    axes[0].set_ylabel("seconds of a fit")
+    axes[0].legend()
+    return figure
+
+
+STUDIES = (
+    Study(
+        id="bench-dask",
+        paper="bench",
+        title="Fits on a cluster",
+        question="What does a cluster of two processes cost against two threads of one process?",
+        grid=_grid,
+        measure=_measure,
+        timing=True,
+        comparison=comparison,
+    ),
+    Study(
+        id="dask-scaling",
+        paper="bench",
+        title="Weak scaling",
+        question="What do more workers bring, by what one block and one reduction take?",
+        grid=_scaling_grid,
+        measure=_measure_scaling,
+        timing=True,
+        key_figures=_scaling_figures,
+    ),
+)
+FIGURES = (
+    FigureSpec(
+        study="dask-scaling",
+        name="model",
+        caption="Seconds of a LASN fit against the number of workers. Left: dots are measured on "
+        "one and on two processes of one machine, with as many rows for each; the line adds up the "
+        "seconds of each stage for a row of one block and the overhead of a reduction, each "
+        "measured by itself. Right: what the same model says of many more rows on workers of 64 "
+        "GB. Features that do not fit are formed again in every pass.",
+        draw=_draw_scaling,
+    ),
+)

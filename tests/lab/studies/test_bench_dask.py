@@ -1,0 +1,52 @@
+"""The bench of clusters: its model against sums by hand, its lines, and a fit small enough."""
+
+import pandas as pd
+import pytest
+
+from kernlab.lab.bench import dask as bench
+from kernlab.lab.catalogue import run_study
+
+COSTS = {"features": 2.0, "pass": 0.5, "product": 3.0, "factor": 7.0, "active": 0.25}
+TOLD = {"reductions": 4, "products": 0.5, "overhead": 1.0, "before": 10.0}
+
+
+def test_the_model_adds_up_what_each_worker_does_and_what_all_wait_for():
+    kept = bench.modelled(COSTS, 100, 2, **TOLD)
+    assert kept == pytest.approx(10.0 + 50 * (2.0 + 4 * 0.5 + 3.0 * 0.5) + 4 * (1.0 + 7.0))
+    formed = bench.modelled(COSTS, 100, 2, **TOLD, kept=0.0)
+    assert formed == pytest.approx(10.0 + 50 * (4 * 2.0 + 4 * 0.5 + 3.0 * 0.25 * 4) + 4 * 8.0)
+    assert bench.modelled(COSTS, 200, 4, **TOLD) == pytest.approx(kept)
+
+
+def test_what_was_asked_stands_beside_what_was_reached():
+    def row(work, method, rows, seconds, objective=5.0):
+        return {
+            "variant": work, "method": method, "rows": rows, "columns": 22, "status": "ok",
+            "fit_seconds": seconds, "objective": objective, "worker_bytes": 1e9,
+            "client_bytes": 5e8,
+        }  # fmt: skip
+
+    table = pd.DataFrame(
+        [
+            row(bench.FIT, bench.CLUSTER, 100, 6.0),
+            row(bench.FIT, bench.MEMORY, 100, 4.0),
+            row(bench.SINGLE, bench.CLUSTER, 1000, 90.0),
+            row(bench.PATH, bench.CLUSTER, 100, 12.0),
+            row(bench.PATH, bench.MEMORY, 100, 11.0),
+        ]
+    )
+    lines = bench.comparison(table)
+    assert lines["ratio"].tolist() == pytest.approx([1.5, 1.5, 2.0])
+    assert "1.5 times memory's, objective to 1e-9 (off by 0e+00)" in lines["asked"][0]
+
+
+def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, tmp_path):
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    monkeypatch.setitem(bench.SCALED, "quick", (20_000, 20))
+    (study,) = [study for study in bench.STUDIES if study.id == "dask-scaling"]
+    table = run_study(study, out=tmp_path, progress=False)
+    assert set(table["status"]) == {"ok"}, table["message"].tolist()
+    assert table["workers"].tolist() == [1, 2, 1, 2, 10, 100]
+    assert (table["model_seconds"] > 0).all()
+    assert table["fit_seconds"].notna().sum() == 2
+    assert len(bench.FIGURES[0].draw(table).axes) == 2
