@@ -110,6 +110,22 @@ def test_distances_do_not_depend_on_how_rows_are_stored(n, m, p, seed, dtype):
 
 
 # ------------------------------------------------------------- every pair of rows is right
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_columns_are_products_with_sparse_rows(dtype):
+    """More columns than are summed at once, and rows with 0 to 10 entries, some of them equal."""
+    X = np.triu(rows(11, 40, 1))[::-1] * (np.arange(40) >= 30)
+    X, Y = sp.csr_matrix(X.astype(dtype)), rows(1100, 40, 2, density=0.5).astype(dtype)
+    Y[1099], Y[0] = X[3].toarray().ravel(), X[10].toarray().ravel()
+    right, out = prepare_right(X, Y), np.empty((11, 1100), dtype)
+    assert right.columns is not None
+    inner_products(X, right, out)
+    size = np.abs(X.toarray()) @ np.abs(Y.T)
+    assert np.all(np.abs(out - X.toarray().astype(float) @ Y.T) <= 8 * np.finfo(dtype).eps * size)
+    values = make_kernel("rbf", gamma=0.1)(X, Y)
+    np.testing.assert_allclose(values, pairwise.rbf_kernel(X.toarray(), Y, 0.1), rtol=1e-4)
+    assert values[3, 1099] == values[10, 0] == 1.0
+
+
 def exact_rbf(X, Y, gamma):
     """Differences in extended precision."""
     X, Y = X.astype(np.longdouble), Y.astype(np.longdouble)

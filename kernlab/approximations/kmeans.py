@@ -18,7 +18,7 @@ from sklearn.utils.extmath import row_norms
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
 from kernlab.runtime import for_each_block, memory_limit, require_memory, row_blocks
 
-DENSE_BYTES = 2**27  # sparse rows up to this size in single precision are filled in
+DENSE_BYTES = 2**27  # of sparse rows up to this size in single precision, centres are dense
 
 
 def kmeans_centres(X, n_centres, n_steps, generator, weights=None, max_memory=None):
@@ -59,12 +59,14 @@ def kmeans_centres(X, n_centres, n_steps, generator, weights=None, max_memory=No
         way_out="Allow more with max_memory, or take landmarks='uniform'.",
     )
     rows, shift, scale = unit_rows(X)
-    if sp.issparse(X) and not _stays_sparse(X, max_memory):
-        rows, shift = rows.toarray(), np.zeros(p)
     centres = rows[draw(rows.shape[0], n_centres, generator, weights)]
+    if sp.issparse(X) and not _stays_sparse(X, max_memory):  # centres are filled in, rows are not
+        centres, shift = centres.toarray(), np.zeros(p)
     for _ in range(n_steps):
         nearest, distances = _nearest(rows, centres)
         moved = _means(rows, nearest, n_centres, weights)
+        if sp.issparse(moved) and not sp.issparse(centres):
+            moved = moved.toarray()
         moved = _reseed_empty(moved, rows, nearest, distances)
         if _equal(moved, centres):
             break
@@ -134,7 +136,7 @@ def _reseed_empty(centres, rows, nearest, distances):
         centres = centres.tolil()
         centres[empty] = rows[worst]
         return centres.tocsr()
-    centres[empty] = rows[worst]
+    centres[empty] = rows[worst].toarray() if sp.issparse(rows) else rows[worst]
     return centres
 
 

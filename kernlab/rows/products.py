@@ -1,8 +1,9 @@
 """Inner products and distances between the rows of two matrices, dense or sparse, the cheap way.
 
-Three ways lead to X Y^T for sparse rows: fill them in and use BLAS; sparse times dense; sparse
-times sparse. Which is fastest depends on the densities alone, so it is chosen once per product
-from the operations that each would need.
+Three ways lead to X Y^T for sparse rows: fill them in and use BLAS; sparse times dense (a row of
+products is a sum of a few columns of Y, in a compiled loop); sparse times sparse. Which is fastest
+depends on the densities alone, so it is chosen once per product from the operations that each would
+need.
 
 Squared distances come from one product, |x|^2 + |z|^2 - 2 x . z, whose rounding is of the size of
 eps (|x|^2 + |z|^2): nothing where rows lie around the origin, all there is where they are many
@@ -20,10 +21,11 @@ from kernlab.rows.arrays import canonical_csr
 from kernlab.runtime import REORDERED_SUMS, njit, row_blocks
 
 # Nanoseconds per multiplication, measured on one core in double precision; only ratios matter.
-BLAS, SPARSE_DENSE, SPARSE_SPARSE = 0.04, 0.5, 3.0
+BLAS, COLUMN_SUMS, SPARSE_DENSE, SPARSE_SPARSE = 0.03, 0.09, 0.5, 3.0
 FILLED_BYTES = 2**30  # the largest right-hand side that is filled in
 ROWS_FOR_CENTRE = 33
 COLUMNS_AT_ONCE = 256
+PRODUCTS_AT_ONCE = 512
 # How far an exponent may be off, and from which on exp(-exponent) is zero.
 LARGEST_ERROR = {np.dtype(np.float64): 3e-7, np.dtype(np.float32): 3e-4}
 VANISHING = {np.dtype(np.float64): 746.0, np.dtype(np.float32): 104.0}
@@ -40,6 +42,7 @@ class RightRows:
     gamma: float = 1.0  # whose root was multiplied with
     extended: np.ndarray | None = None  # dense rows with the columns 1 and |z|^2, for distances
     given: object = None  # the rows as they came, for differences
+    columns: np.ndarray | None = None  # dense rows transposed, for sums of columns
 
     def from_row(self, first):
         """Only the rows behind the first ones."""
@@ -48,6 +51,8 @@ class RightRows:
             for name in ("rows", "norms", "extended", "given")
             for value in [getattr(self, name)]
         }
+        if self.columns is not None:
+            parts["columns"] = np.ascontiguousarray(self.columns[:, first:])
         return replace(self, **parts)
 
 
@@ -82,7 +87,7 @@ def prepare_right(X, Y, distances=False, gamma=None):
     may_fill = Y.shape[0] * Y.shape[1] * Y.dtype.itemsize <= FILLED_BYTES
     costs = {"blas": BLAS if may_fill else np.inf}
     if sp.issparse(X):
-        costs["sparse-dense"] = SPARSE_DENSE * dense_x if may_fill else np.inf
+        costs["sparse-dense"] = COLUMN_SUMS * dense_x if may_fill else np.inf
         if sp.issparse(Y):
             costs["sparse-sparse"] = SPARSE_SPARSE * dense_x * dense_y
     elif sp.issparse(Y):
@@ -90,13 +95,14 @@ def prepare_right(X, Y, distances=False, gamma=None):
     way = min(costs, key=costs.get)
     fill_right = sp.issparse(Y) and (way == "blas" or (way == "sparse-dense" and sp.issparse(X)))
     rows = Y.toarray() if fill_right else Y
-    extended = None
-    if (distances or gamma is not None) and not sp.issparse(rows):
+    extended = columns = None
+    if way == "sparse-dense" and sp.issparse(X):
+        columns = np.ascontiguousarray(rows.T)
+    elif (distances or gamma is not None) and not sp.issparse(rows):
         extended = np.column_stack([rows, np.ones_like(norms), norms])
         rows = extended[:, :-2]
-    if gamma is None:
-        return RightRows(rows, norms, way == "blas", shift, extended=extended)
-    return RightRows(rows, norms, way == "blas", shift, gamma, extended, given)
+    gamma = 1.0 if gamma is None else gamma
+    return RightRows(rows, norms, way == "blas", shift, gamma, extended, given, columns)
 
 
 def _centre(Y):
@@ -148,6 +154,10 @@ def unit_rows(X, spread=False):
 def inner_products(X, right, out):
     """Write x . z for all rows x of X and z on the right to `out`."""
     Y = right.rows
+    if _sums_columns(X, right, out):
+        zeros = np.zeros(max(out.shape), out.dtype)
+        _column_sums(X.data, X.indices, X.indptr, right.columns, 1.0, zeros, zeros, out)
+        return
     if sp.issparse(X) and right.fill_left:
         X = X.toarray()
     with np.errstate(over="ignore", invalid="ignore"):  # who uses infinite products refuses them
@@ -163,6 +173,42 @@ def _multiply(X, Y, out):
         np.matmul(X, Y.T, out=out)
     else:
         out[...] = X @ Y.T
+
+
+def _sums_columns(X, right, out):
+    same = right.columns is not None and right.columns.dtype == out.dtype
+    return same and sp.issparse(X) and X.dtype == out.dtype
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _column_sums(data, indices, indptr, columns, factor, by_row, by_column, out):
+    """out_ij = by_row_i + by_column_j + factor x_i . z_j, with z_j the columns of `columns`.
+
+    A stretch of a row of `out` stays in the nearest cache while the columns are added to it, four
+    at a time.
+    """
+    factor = out.dtype.type(factor)
+    for start in range(0, out.shape[1], PRODUCTS_AT_ONCE):
+        stop = min(start + PRODUCTS_AT_ONCE, out.shape[1])
+        constant = by_column[start:stop]
+        for i in range(out.shape[0]):
+            total, first = out[i, start:stop], by_row[i]
+            for j in range(len(total)):
+                total[j] = first + constant[j]
+            at, end = indptr[i], indptr[i + 1]
+            while at + 4 <= end:
+                a, b = factor * data[at], factor * data[at + 1]
+                c, d = factor * data[at + 2], factor * data[at + 3]
+                u, v = columns[indices[at], start:stop], columns[indices[at + 1], start:stop]
+                w, z = columns[indices[at + 2], start:stop], columns[indices[at + 3], start:stop]
+                for j in range(len(total)):
+                    total[j] += (a * u[j] + b * v[j]) + (c * w[j] + d * z[j])
+                at += 4
+            while at < end:
+                a, u = factor * data[at], columns[indices[at], start:stop]
+                for j in range(len(total)):
+                    total[j] += a * u[j]
+                at += 1
 
 
 def squared_distances(X, right, out):
@@ -211,6 +257,10 @@ def _scaled_squares(X, right, out, sign):
     elif scale != 1.0:
         X = X * scale
     norms = squared_norms(X)
+    if _sums_columns(X, right, out):
+        parts = X.data, X.indices, X.indptr, right.columns
+        _column_sums(*parts, -2.0 * sign, sign * norms, sign * right.norms, out)
+        return norms
     whole = right.extended is not None and right.extended.dtype == out.dtype
     if whole and (right.fill_left or not sp.issparse(X)):
         left = np.empty((X.shape[0], right.extended.shape[1]), dtype=out.dtype)

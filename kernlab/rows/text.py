@@ -1,8 +1,9 @@
 """Rows written as text, svmlight or tables: opened whatever compresses them, parsed in pieces.
 
-Compiled readers of scikit-learn and pandas do the work. Only when one of them refuses, or lets
-something doubtful through, are the lines looked at one by one, for the first bad one and what is
-wrong with it. What one reader refuses all refuse, whether a file is read whole or in the middle.
+A compiled loop for svmlight and pandas' reader for tables do the work. Only when one of them
+refuses, or lets something doubtful through, are the lines looked at one by one, for the first bad
+one and what is wrong with it. What one reader refuses all refuse, whether a file is read whole or
+in the middle.
 """
 
 import bz2
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.runtime import MemoryLimitError, format_bytes, memory_limit
+from kernlab.runtime import MemoryLimitError, format_bytes, memory_limit, njit
 
 PIECE_BYTES = 2**22
 LONGEST_LINE = 2**28
@@ -127,20 +128,36 @@ class Svmlight:
         ------
         UnreadableError
         """
-        from sklearn.datasets import load_svmlight_file
-
         bare = re.sub(rb"#[^\n]*", b"", text) if b"#" in text else text
-        if not _ALLOWED[np.frombuffer(bare, np.uint8)].all():
-            raise UnreadableError("a character that no number has")
-        try:
-            X, y = load_svmlight_file(
-                io.BytesIO(bare), n_features=n_features, zero_based=self.zero_based
-            )
-        except (ValueError, OverflowError, IndexError) as error:
-            raise UnreadableError(str(error)) from error
-        if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-            raise UnreadableError("not every value is a finite number")
-        return sp.csr_matrix(X), y
+        found = np.frombuffer(bare, np.uint8)
+        n_entries = int(np.count_nonzero(found == ord(":")))
+        n_lines = int(np.count_nonzero(found == ord("\n"))) + 1
+        first = 0 if self.zero_based else 1
+        data, indices = np.empty(n_entries), np.empty(n_entries, np.int32)
+        labels, starts = np.empty(n_lines), np.zeros(n_lines + 1, np.int64)
+        hard = np.empty((n_entries + n_lines, 3), np.int64)
+        most = MOST_FEATURES if n_features is None else n_features
+        n_rows, n_hard, width = _svmlight_rows(
+            found, first, most, data, indices, starts, labels, hard
+        )
+        if n_rows < 0:
+            raise UnreadableError("an entry, a label or the order of indices is not as it must be")
+        for start, stop, entry in hard[:n_hard].tolist():
+            try:
+                value = float(bare[start:stop])
+            except ValueError as error:
+                raise UnreadableError(str(error)) from error
+            if not math.isfinite(value):
+                raise UnreadableError("not every value is a finite number")
+            if entry >= 0:
+                data[entry] = value
+            else:
+                labels[-1 - entry] = value
+        n_entries = starts[n_rows]
+        small = np.int32 if n_entries < 2**31 else np.int64
+        parts = data[:n_entries], indices[:n_entries], starts[: n_rows + 1].astype(small)
+        shape = n_rows, max(width, 1) if n_features is None else n_features
+        return sp.csr_matrix(parts, shape=shape), labels[:n_rows]
 
     def is_row(self, line):
         return bool(line.partition(b"#")[0].strip())
@@ -172,8 +189,111 @@ class Svmlight:
         return ""
 
 
-_ALLOWED = np.zeros(256, dtype=bool)
-_ALLOWED[list(b"0123456789+-.eE: \t\r\n")] = True
+POWERS = np.array([float(f"1e{power}") for power in range(23)])  # all that are exact
+MOST_FEATURES = 2**31 - 1
+EXACT = 2**53  # whole numbers up to here are, and their products and quotients with such powers
+
+
+@njit
+def _svmlight_rows(text, first, most, data, indices, starts, labels, hard):
+    """Fill in entries and labels; the numbers of rows and of hard numbers, and the width.
+
+    The number of rows is -1 where something is not as it must be. Numbers that a product or a
+    quotient does not give to the last bit are listed in `hard`: where they begin and end in the
+    text, and which entry (or -1 - row, of a label) they are.
+    """
+    n, at, rows, entries, n_hard, width = len(text), 0, 0, 0, 0, 0
+    while at < n:
+        c = text[at]
+        if c == 10 or _is_blank(c):
+            at += 1
+            continue
+        begin = at
+        at, value, is_exact = _number(text, at)
+        if at < 0 or (at < n and text[at] != 10 and not _is_blank(text[at])):
+            return -1, 0, 0
+        labels[rows] = value
+        if not is_exact:
+            hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = begin, at, -1 - rows
+            n_hard += 1
+        last = -1
+        while True:
+            while at < n and _is_blank(text[at]):
+                at += 1
+            if at == n or text[at] == 10:
+                break
+            index, begin = 0, at
+            while at < n and 48 <= text[at] <= 57 and index <= most:
+                index = 10 * index + (text[at] - 48)
+                at += 1
+            if at in (begin, n) or text[at] != 58:
+                return -1, 0, 0
+            index -= first
+            if index < 0 or index >= most or index <= last:
+                return -1, 0, 0
+            last, begin = index, at + 1
+            at, value, is_exact = _number(text, begin)
+            if at < 0 or (at < n and text[at] != 10 and not _is_blank(text[at])):
+                return -1, 0, 0
+            data[entries], indices[entries] = value, index
+            if not is_exact:
+                hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = begin, at, entries
+                n_hard += 1
+            entries += 1
+        width = max(width, last + 1)
+        rows += 1
+        starts[rows] = entries
+    return rows, n_hard, width
+
+
+@njit
+def _is_blank(c):
+    return c == 32 or c == 9 or c == 13
+
+
+@njit
+def _number(text, at):
+    """Where a decimal number that begins here ends (-1: there is none), its value, and whether
+    that is right to the last bit."""
+    n, whole, digits, power, seen = len(text), 0, 0, 0, False
+    is_negative = at < n and text[at] == 45
+    if at < n and (text[at] == 45 or text[at] == 43):
+        at += 1
+    after_point = False
+    while at < n:
+        c = text[at]
+        if 48 <= c <= 57:
+            seen = True
+            if digits < 18:
+                whole = 10 * whole + (c - 48)
+                digits += whole > 0
+                power -= after_point
+            else:  # not one to be held in an integer
+                digits += 1
+        elif c == 46 and not after_point:
+            after_point = True
+        else:
+            break
+        at += 1
+    if not seen:
+        return -1, 0.0, False
+    if at < n and (text[at] == 101 or text[at] == 69):
+        at += 1
+        below = at < n and text[at] == 45
+        if at < n and (text[at] == 45 or text[at] == 43):
+            at += 1
+        begin, exponent = at, 0
+        while at < n and 48 <= text[at] <= 57:
+            exponent = min(10 * exponent + (text[at] - 48), 10_000)
+            at += 1
+        if at == begin:
+            return -1, 0.0, False
+        power += -exponent if below else exponent
+    is_exact = digits <= 18 and whole <= EXACT and (whole == 0 or -22 <= power <= 22)
+    value = float(whole)
+    if is_exact and whole:
+        value = value * POWERS[power] if power >= 0 else value / POWERS[-power]
+    return at, -value if is_negative else value, is_exact
 
 
 @dataclass(frozen=True)

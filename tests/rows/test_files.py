@@ -53,6 +53,20 @@ def test_any_slice_is_what_scikit_learn_reads(tmp_path, pieces, density, zero_ba
     np.testing.assert_array_equal(dense(rows.take(chosen)), expected[chosen].toarray())
 
 
+def test_every_number_is_read_to_its_last_bit(tmp_path):
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=400) * 10.0 ** generator.integers(-300, 300, 400)
+    words = [f"{v:.{d}{f}}" for v in values for d in (3, 15, 17) for f in "ge"]
+    words += ["9007199254740993", "1e22", "1e23", "3e-22", "0.1e-22", "-0", ".5", "5.", "0e9999"]
+    words += ["5e-324", "2.2250738585072011e-308", "1.7976931348623157e308", "000123.25000"]
+    words += ["0." + 30 * "0" + "7", "123456789012345678901234567890e-20", "1E+2", "+7"]
+    path = written(tmp_path, "".join(f"{word} 1:{word} 3:1\n" for word in words))
+    rows, expected = as_rows(path), np.array([float(word) for word in words])
+    np.testing.assert_array_equal(rows.labels, expected)
+    np.testing.assert_array_equal(dense(rows.block(slice(0, len(words))))[:, 0], expected)
+    assert np.signbit(rows.labels[words.index("-0")])
+
+
 def test_all_that_svmlight_allows(tmp_path, pieces):
     path = written(
         tmp_path,
