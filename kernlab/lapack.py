@@ -59,7 +59,13 @@ def _call(name, *arguments):
             places.append(ctypes.c_char_p(one))
         else:
             places.append(ctypes.byref(one))
-    interruptible(_routine(name), *places)
+    routine = _routine(name)
+
+    def compute():  # holds the arrays, for it may still be at work when nobody waits for it
+        routine(*places)
+        return arguments
+
+    interruptible(compute)
 
 
 @cache
