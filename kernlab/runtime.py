@@ -159,16 +159,30 @@ def for_each_block(function, blocks, threads=None):
     threads = min(threads or thread_count(), len(blocks))
     if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
         return [function(block) for block in blocks]
-    given_up = threading.Event()
-    pool = ThreadPoolExecutor(threads, initializer=_mark_this_thread, initargs=(given_up,))
+    given_up, pool = threading.Event(), _workers(threads, os.getpid())
+
+    def work(block):
+        _this_thread.given_up = given_up
+        return function(block)
+
     with single_blas_thread():
+        futures = [pool.submit(work, block) for block in blocks]
         try:
-            return list(pool.map(function, blocks))
-        except BaseException:
+            return [future.result() for future in futures]
+        except BaseException:  # Ctrl-C does not wait for blocks under way, nor does what follows
             given_up.set()
+            _workers.cache_clear()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
-        finally:  # Ctrl-C does not wait for blocks that are under way
-            pool.shutdown(wait=not given_up.is_set(), cancel_futures=True)
+
+
+@cache
+def _workers(threads, process):
+    """Threads that wait for work: starting some takes longer than a product with a small matrix.
+
+    Those of a process are not in another that was forked from it, which has its own.
+    """
+    return ThreadPoolExecutor(threads, "kernlab", initializer=_mark_this_thread)
 
 
 def _mark_this_thread(given_up=None):
