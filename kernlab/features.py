@@ -43,6 +43,7 @@ BLOCK_BYTES = 2**23
 SLOW_PASS = 0.5  # seconds to form all features once, from which on it is told
 LONG_PRODUCTS = 1000  # features, from which on a block's Gram matrix takes its time
 FLOATING = (np.float32, np.float64)
+RECOMPUTED = 6.0  # times as long as a pass over it takes a kernel value to be computed
 
 
 def as_features(F):
@@ -64,7 +65,7 @@ def warn_of_slow_passes(features, max_memory, passes="20 to 60"):
         needed, limit = format_bytes(features.nbytes), format_bytes(memory_limit(max_memory))
         warnings.warn(
             f"the {features.shape[1]:,} features of {features.shape[0]:,} rows would take "
-            f"{needed}, more than the {limit} that may be used: they are formed again in each of "
+            f"{needed}, more than the {limit} that may be used: they are computed again in each of "
             f"{passes} passes, about {seconds:.2g} s each. Allow more with max_memory, take fewer "
             "features or dtype='float32', or solver='sbm' (LLSVM), which takes few passes.",
             UserWarning,
@@ -84,8 +85,8 @@ class Features:
 
     map_, error = None, 0.0
     dual_of = combination = None  # of others: (those features, S)
-    gram_sum = shared = None
-    _room = _form = _values = _whole = _in_double = None
+    gram_sum = shared = _led = None
+    _room = _form = _values = _value_block = _whole = _in_double = None
 
     def __init__(self, F, *, dual_of=None):
         self.dual_of = dual_of
@@ -146,15 +147,38 @@ class Features:
 
         What is stored is not formed in every pass; what comes from a file may be endless.
         """
+        storable = self._form is not None and self.is_storable(max_memory)
+        return Features(self.stored(max_memory)) if storable else self
+
+    def is_storable(self, max_memory=None):
+        """Whether features are stored, or their rows are, and a quarter of it holds them."""
         if self._form is None or self._whole is None:
-            return self
-        if self.nbytes > memory_limit(max_memory) // 4:
-            return self
-        return Features(self.stored(max_memory))
+            return self._form is None
+        return self.nbytes <= memory_limit(max_memory) // 4
+
+    def explicit(self, dtype):
+        """All features of kept values as an array of this precision."""
+        whole = np.empty(self.shape, dtype)
+
+        def fill(rows):
+            whole[rows] = self._explicit(np.arange(rows.start, rows.stop), dtype)
+
+        for_each_block(fill, row_blocks(self.shape[0], self._block_rows()))
+        return whole
 
     @classmethod
     def mapped(
-        cls, values, map_, form, dtype, *, squared_norms, error=0.0, in_double=None, whole=None
+        cls,
+        values,
+        map_,
+        form,
+        dtype,
+        *,
+        squared_norms,
+        error=0.0,
+        in_double=None,
+        whole=None,
+        again=None,
     ):
         """Features F = A M of values A and a linear map M.
 
@@ -171,12 +195,17 @@ class Features:
         in_double : function without arguments, default None
             The same with values in double precision, for a solver that `error` keeps from its
             tolerance.
+        again : function of a slice of rows and a number of columns, default None
+            Computes these first columns of the rows of A, in every pass: then A is not kept, and
+            `values` not called.
         """
         squared_norms = np.asarray(squared_norms, dtype=np.float64)
         shape = len(squared_norms), map_.n_features
         self = cls.formed(shape, form, dtype, whole=whole)
-        del self.A  # computed when first used
         self._values, self.map_, self.squared_norms = values, map_, squared_norms
+        self._value_block = again
+        if again is None:
+            del self.A  # computed when first used
         self.error, self._in_double = error, in_double
         return self
 
@@ -194,12 +223,12 @@ class Features:
     @property
     def is_kept(self):
         """Whether products are taken with A, in memory, instead of with blocks as they come."""
-        return self._form is None or self._values is not None
+        return self._form is None or (self._values is not None and self._value_block is None)
 
     def seconds_of_a_pass(self):
         """What forming all features once takes on all threads, by the time of one block."""
         blocks, began = row_blocks(self.shape[0], self._block_rows()), time.perf_counter()
-        self.block(blocks[0])
+        self._used(blocks[0])
         spent = time.perf_counter() - began
         share = (blocks[0].stop - blocks[0].start) / self.shape[0]
         return spent / share / min(thread_count(), len(blocks))
@@ -211,9 +240,15 @@ class Features:
             return self.A.data.nbytes + self.A.indices.nbytes + self.A.indptr.nbytes
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
+    def nbytes_of_values(self, n_landmarks):
+        """Bytes of the kernel values at the first landmarks."""
+        return self.shape[0] * n_landmarks * self.precision.itemsize
+
     @property
     def precision(self):
         """The dtype of what products are taken with."""
+        if self._value_block is not None:
+            return self._used(slice(0, 1)).dtype
         return self.A.dtype if self.is_kept else self.dtype
 
     @cached_property
@@ -234,7 +269,11 @@ class Features:
         """About how far scores are off: errors of the values, of random sign, times weights."""
         if self.error == 0.0:
             return 0.0
-        some = self.A[:: max(1, self.A.shape[0] // 1000)].astype(np.float64)
+        if self.is_kept:
+            some = self.A[:: max(1, self.A.shape[0] // 1000)]
+        else:
+            some = self._used(slice(0, min(1000, self.shape[0])))
+        some = some.astype(np.float64)
         spread = np.sqrt(np.mean(some**2, axis=0)) * self._fold(w)
         return float(self.error * np.linalg.norm(spread))
 
@@ -256,8 +295,9 @@ class Features:
         """The rows at these ascending positions, as Features of their own, kept in memory."""
         if self.map_ is None:
             return Features(self._explicit(rows, self.precision))
+
         return Features.mapped(
-            lambda: self.A[rows],
+            lambda: self.A[rows] if self.is_kept else self._gathered(rows),
             self.map_,
             lambda part, room: self._explicit(rows[part], self.dtype),
             self.dtype,
@@ -266,10 +306,13 @@ class Features:
             in_double=lambda: self.in_double.take(rows),
         )
 
-    def leading(self, n_features):
-        """The first features only; of a map, those of its `leading`."""
+    def leading(self, n_features, kept=False):
+        """The first features only; of a map, those of its `leading`, whose values are kept where
+        those of all are, or else if `kept`, which also keeps these features for the next call."""
         if self._form is None:
             return Features(self.A[:, :n_features])
+        if kept and self._led is not None and self._led.shape[1] == n_features:
+            return self._led
 
         def form(rows, room):
             return self.block(rows, room)[:, :n_features]
@@ -277,15 +320,30 @@ class Features:
         if self.map_ is None:
             return Features.formed((self.shape[0], n_features), form, self.dtype, room=self._room)
         map_ = self.map_.leading(n_features)
-        return Features.mapped(
-            lambda: self.A[:, : map_.n_landmarks],
+
+        def values():
+            if self.is_kept:
+                return self.A[:, : map_.n_landmarks]
+            whole = np.empty((self.shape[0], map_.n_landmarks), self.precision)
+
+            def fill(rows):
+                whole[rows] = self._value_block(rows, map_.n_landmarks)
+
+            for_each_block(fill, row_blocks(self.shape[0], self._block_rows()))
+            return whole
+
+        found = Features.mapped(
+            values,
             map_,
             form,
             self.dtype,
             squared_norms=self.squared_norms,
             error=self.error,
-            in_double=lambda: self.in_double.leading(n_features),
+            in_double=lambda: self.in_double.leading(n_features, kept),
+            again=None if kept else self._value_block,
         )
+        self._led = found if kept else self._led
+        return found
 
     def stored(self, max_memory=None):
         """The features as one array or CSR matrix, or a refusal with the arithmetic."""
@@ -327,7 +385,7 @@ class Features:
             return out
 
         def part(rows):
-            values = self.A[rows] if self.is_kept else self.block(rows)
+            values = self.A[rows] if self.is_kept else self._used(rows)
             out[rows] = values.astype(np.float64, copy=False) @ folded
 
         for_each_block(part, row_blocks(self.shape[0], self._block_rows()))
@@ -378,16 +436,18 @@ class Features:
 
         Within rows and threads sums are taken in `dtype`.
         """
-        v, total, total_b = self._fold(v).astype(dtype), np.zeros(self._width), 0.0
+        v, total_b = self._fold(v.astype(dtype)).astype(dtype, copy=False), 0.0
+        total = np.zeros(self._width, dtype)
 
         def part(arrays, first, chosen):
             out = np.zeros(len(v), dtype)
-            return out, _normal(arrays, first, rows[chosen], weights, v, by_b, out)
+            add_up = _normal if len(arrays) > 1 else _normal_by_fours
+            return out, add_up(arrays, first, rows[chosen], weights, v, by_b, out)
 
         for product, by_intercept in self._over(part, rows):
             total += product
             total_b += by_intercept
-        return self._unfold(total), total_b
+        return self._unfold(total).astype(np.float64, copy=False), total_b
 
     def gram(self, weights=None, rows=None):
         """F^T diag(weights) F over the ascending rows named (None: all), in double precision."""
@@ -420,6 +480,11 @@ class Features:
         total[k, :k] = total[:k, k]
 
     @property
+    def is_nested(self):
+        """Whether the first features are those of the first landmarks alone."""
+        return self.map_ is not None and self.map_.is_nested
+
+    @property
     def can_be_grouped(self):
         """Whether rows have a nearest of the points that their values belong to."""
         return self.map_ is not None
@@ -429,7 +494,7 @@ class Features:
         """For each row the place of its largest value."""
         return np.concatenate(
             for_each_block(
-                lambda rows: self.A[rows].argmax(axis=1).astype(np.int32),
+                lambda rows: self._used(rows).argmax(axis=1).astype(np.int32),
                 row_blocks(self.shape[0], self._block_rows()),
             )
         )
@@ -439,11 +504,15 @@ class Features:
         groups = self.groups[rows]
         totals += np.bincount(groups, weights=costs[rows], minlength=len(totals))
         width = -(-self._width // thread_count())
+        whole = slice(0, self.shape[0]), slice(0, len(rows))
+        for block, chosen in [whole] if self.is_kept else self._blocks_with(rows):
+            values, positions = self._used(block), rows[chosen] - block.start
+            arguments = values, positions, groups[chosen], costs[block]
 
-        def add_columns(columns):
-            _add_groups(self.A, rows, groups, costs, columns.start, columns.stop, sums)
+            def add_columns(columns, arguments=arguments):
+                _add_groups(*arguments, columns.start, columns.stop, sums)
 
-        for_each_block(add_columns, row_blocks(self._width, width))
+            for_each_block(add_columns, row_blocks(self._width, width))
 
     def _add_products(self, total, rows, weights, dtype, sign):
         features = self._explicit(rows, dtype)
@@ -467,6 +536,11 @@ class Features:
 
     # ------------------------------------------------------------------------ how rows are kept
     @property
+    def value_cost(self):
+        """How many times as long a value of a row takes in a product as one that is kept."""
+        return 1.0 if self.is_kept else RECOMPUTED
+
+    @property
     def _width(self):
         """The number of values that a row is kept as."""
         return self.shape[1] if self.map_ is None else self.map_.n_landmarks
@@ -481,9 +555,8 @@ class Features:
 
     def _explicit(self, rows, dtype):
         """The features of the rows at ascending positions, in an array of their own."""
-        if not self.is_kept:
-            return self._gathered(rows).astype(dtype, copy=False)
-        values = self.A[rows].astype(dtype, copy=False)
+        values = self.A[rows] if self.is_kept else self._gathered(rows)
+        values = values.astype(dtype, copy=False)
         return values if self.map_ is None else self.map_.apply(values)
 
     def _kept(self, rows):
@@ -491,10 +564,16 @@ class Features:
         values = self.A[_as_slice(rows)] if self.is_kept else self._gathered(rows)
         return values.astype(np.float64, copy=False)
 
+    def _used(self, rows):
+        """What products with a slice of rows are taken with."""
+        if self.is_kept:
+            return self.A[rows]
+        return self.block(rows) if self.map_ is None else self._value_block(rows, self._width)
+
     def _gathered(self, rows):
-        """Rows at ascending positions of features that are formed, from the blocks they are in."""
+        """Rows at ascending positions of what is formed, from the blocks they are in."""
         parts = [
-            self.block(block)[rows[chosen] - block.start]
+            self._used(block)[rows[chosen] - block.start]
             for block, chosen in self._blocks_with(rows)
         ]
         if not parts:
@@ -509,7 +588,8 @@ class Features:
                 yield block, chosen
 
     def _block_rows(self):
-        return max(256, BLOCK_BYTES // (8 * max(1, self._width)))
+        least = 256 if self._value_block is None else 1024
+        return max(least, BLOCK_BYTES // (8 * max(1, self._width)))
 
     @cached_property
     def _arrays(self):
@@ -529,7 +609,7 @@ class Features:
             blocks = list(self._blocks_with(rows))
 
         def form_and_work(pair):
-            features = self.block(pair[0])
+            features = self._used(pair[0])
             if not sp.issparse(features):
                 features = np.ascontiguousarray(features)
             worked = work(stored_rows(features), pair[0].start, pair[1])
@@ -669,3 +749,26 @@ def _normal(arrays, first, chosen, weights, v, by_b, out):
         total += step
         add(arrays, i - first, out.dtype.type(step), out)
     return total
+
+
+@njit(fastmath=REORDERED_SUMS)
+def _normal_by_fours(arrays, first, chosen, weights, v, by_b, out):
+    """As `_normal`, for dense rows: four come from memory at a time, which is quicker."""
+    F, total, fours = arrays[0], 0.0, len(chosen) // 4 * 4
+    for at in range(0, fours, 4):
+        i, j, k, l = chosen[at], chosen[at + 1], chosen[at + 2], chosen[at + 3]
+        a, b, c, d = F[i - first], F[j - first], F[k - first], F[l - first]
+        p = q = r = s = v.dtype.type(0)
+        for m in range(len(v)):
+            p += a[m] * v[m]
+            q += b[m] * v[m]
+            r += c[m] * v[m]
+            s += d[m] * v[m]
+        step_a, step_b = weights[i] * (p + by_b), weights[j] * (q + by_b)
+        step_c, step_d = weights[k] * (r + by_b), weights[l] * (s + by_b)
+        total += (step_a + step_b) + (step_c + step_d)
+        p, q = out.dtype.type(step_a), out.dtype.type(step_b)
+        r, s = out.dtype.type(step_c), out.dtype.type(step_d)
+        for m in range(len(out)):
+            out[m] += (p * a[m] + q * b[m]) + (r * c[m] + s * d[m])
+    return total + _normal(arrays, first, chosen[fours:], weights, v, by_b, out)

@@ -72,6 +72,32 @@ class Kernel:
             np.fill_diagonal(block, self.diag(X))
         return block
 
+    def against(self, X, Y):
+        """What writes the values of blocks of rows and Y to arrays; what Y alone decides is
+        computed once.
+
+        Parameters
+        ----------
+        X : some of the left-hand rows: the others are of the same kind and density.
+        Y : array or CSR matrix
+
+        Returns
+        -------
+        function of a block of rows and an array of shape (rows, rows of Y), which it fills
+        """
+        _check_pair(X, Y)
+        right, dtype = self._prepare(X, Y), result_type(X, Y)
+
+        def fill(block, out):
+            if out.dtype == dtype:
+                self._fill(block, right, out)
+            else:
+                values = np.empty(out.shape, dtype)
+                self._fill(block, right, values)
+                out[...] = values
+
+        return fill
+
     def _prepare(self, X, Y):
         """What is computed once for all blocks of left-hand rows."""
         return prepare_right(X, Y)

@@ -149,3 +149,32 @@ def test_other_kinds_of_numbers_are_taken_as_double_precision(tmp_path):
     np.testing.assert_array_equal(on_disk.stored(), whole)
     with pytest.raises(ValueError, match="must be a matrix"):
         as_features(np.ones(3))
+
+
+def test_values_computed_in_every_pass_give_the_same_products():
+    """What memory does not hold is formed by blocks, of all rows and of some."""
+    asked = []
+
+    def again(rows, n_columns):
+        asked.append(rows)
+        return VALUES[rows, :n_columns]
+
+    streamed = Features.mapped(
+        None, Map(MATRIX), lambda rows, room: F[rows], np.float64,
+        squared_norms=(F**2).sum(axis=1), again=again,
+    )  # fmt: skip
+    generator = np.random.default_rng(0)
+    w, a, rows = generator.normal(size=K), generator.normal(size=N), np.arange(0, N, 3)
+    for kept in (mapped(), streamed):
+        np.testing.assert_allclose(kept.dot(w), F @ w, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(kept.rdot(a), F.T @ a, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(kept.gram(None, rows), F[rows].T @ F[rows], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(kept.take(rows).dot(w), F[rows] @ w, rtol=1e-10, atol=1e-10)
+        np.testing.assert_array_equal(kept.groups, VALUES.argmax(axis=1))
+        sums, totals = np.zeros((VALUES.shape[1],) * 2, np.float32), np.zeros(VALUES.shape[1])
+        kept.add_group_sums(sums, totals, rows, np.ones(N))
+        groups = np.eye(VALUES.shape[1])[VALUES[rows].argmax(axis=1)]
+        np.testing.assert_allclose(sums, groups.T @ VALUES[rows], rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(totals, groups.sum(axis=0))
+    assert asked
+    assert streamed.A is None

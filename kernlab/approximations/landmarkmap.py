@@ -5,6 +5,8 @@ gradients come back through M^T (`unfold`): whoever needs scores and gradients o
 form the features.
 """
 
+from functools import cached_property
+
 import numpy as np
 import scipy.linalg as la
 
@@ -15,23 +17,42 @@ from kernlab.runtime import blas_threads_for, interruptible
 class CholeskyMap:
     """M = L^-T, K_ll = L L^T: triangular, so the first features need the first landmarks only."""
 
+    is_nested = True
+
     def __init__(self, lower):
         self.lower = np.asfortranarray(lower)
         self.n_landmarks = self.n_features = len(lower)
         self.nbytes = self.lower.nbytes
 
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_in_single"}
+
+    @cached_property
+    def _in_single(self):
+        return self.lower.astype(np.float32)
+
+    def _factor(self, dtype):
+        return self._in_single if dtype == np.float32 else self.lower
+
     def apply(self, values):
         """The features of rows of kernel values, which are overwritten."""
-        lower = self.lower.astype(values.dtype, copy=False)
+        lower = self._factor(values.dtype)
         # L F^T = K_lr; a row-ordered array is its transpose's column-ordered one, as BLAS wants it.
         solve = la.blas.get_blas_funcs("trsm", (values,))
         return solve(1.0, lower, values.T, lower=1, overwrite_b=1).T
 
     def fold(self, weights):
-        return la.solve_triangular(self.lower, weights, lower=True, trans="T", check_finite=False)
+        return self._solved(weights, 1)
 
     def unfold(self, gradient):
-        return la.solve_triangular(self.lower, gradient, lower=True, check_finite=False)
+        return self._solved(gradient, 0)
+
+    def _solved(self, right, trans):
+        """L^-1 or L^-T times one column or several, in the precision of these."""
+        lower = self._factor(right.dtype)
+        if right.ndim > 1:
+            return la.solve_triangular(lower, right, lower=True, trans=trans, check_finite=False)
+        return la.blas.get_blas_funcs("trsv", (lower,))(lower, right, lower=1, trans=trans)
 
     def leading(self, n_features):
         return CholeskyMap(self.lower[:n_features, :n_features])
@@ -39,6 +60,8 @@ class CholeskyMap:
 
 class SpectralMap:
     """M = V S^-1/2, from the spectral decomposition K_ll = V S V^T."""
+
+    is_nested = False
 
     def __init__(self, matrix):
         self.matrix = np.ascontiguousarray(matrix)

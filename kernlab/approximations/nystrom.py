@@ -27,9 +27,15 @@ from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, held_bytes
 from kernlab.approximations.landmarkmap import cholesky_map, spectral_map
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
-from kernlab.kernels import RBF
+from kernlab.kernels import CACHE_BYTES, RBF
 from kernlab.parameters import one_of
-from kernlab.runtime import for_each_block, memory_limit, on_single_blas_thread, require_memory
+from kernlab.runtime import (
+    for_each_block,
+    memory_limit,
+    on_single_blas_thread,
+    require_memory,
+    row_blocks,
+)
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
 MANY_VALUES = 2**21
@@ -177,14 +183,14 @@ class Nystrom(FeatureMap):
 
         Weights w of the features are weights M w of the kernel values at the landmarks, so that a
         solver which needs few features at a time can do without the others. Where the kernel values
-        are so many that time matters, they are computed in single precision.
+        are so many that time matters, they are computed in single precision; where max_memory does
+        not hold them, again in every pass.
         """
         rows = self._validated_rows(X)
         n, k = len(rows), self.map_.n_landmarks
         dtype = self._value_precision(rows, n_rows or n)
-        if n * k * dtype.itemsize > memory_limit(self.max_memory):
-            return super().features(rows)
-        return self._mapped(rows, dtype, self._diagonal(rows))
+        kept = n * k * dtype.itemsize <= memory_limit(self.max_memory)
+        return self._mapped(rows, dtype, self._diagonal(rows), kept)
 
     def _diagonal(self, rows):
         """k(x, x) of all rows; where distances alone are seen, that of one."""
@@ -192,7 +198,10 @@ class Nystrom(FeatureMap):
             return np.broadcast_to(self.kernel_.diag(rows.block(slice(0, 1))), len(rows))
         return np.concatenate([self.kernel_.diag(block) for _, block in rows.blocks()])
 
-    def _mapped(self, rows, dtype, squared_norms):
+    def _mapped(self, rows, dtype, squared_norms, kept):
+        def again(part, n_landmarks):
+            return self._values(rows.block(part), dtype, n_landmarks)
+
         return Features.mapped(
             lambda: self._kernel_values(rows, dtype),
             self.map_,
@@ -200,23 +209,30 @@ class Nystrom(FeatureMap):
             self._precision(rows),
             squared_norms=squared_norms,  # |phi(x)|^2, of which the features show a part
             error=self._value_error(rows, dtype),
-            in_double=lambda: self._mapped(rows, np.dtype(np.float64), squared_norms),
-            whole=(lambda: self.transform(rows)) if rows.in_memory else None,
+            in_double=lambda: self._mapped(rows, np.dtype(np.float64), squared_norms, kept),
+            whole=(lambda: self.transform(rows)) if rows.in_memory and kept else None,
+            again=None if kept else again,
         )
 
     def _kernel_values(self, rows, dtype):
         """K(rows, landmarks), to which `map_` belongs."""
         values = self._room_for(len(rows), self.map_.n_landmarks, dtype, "kernel values")
+        some = rows.block(slice(0, min(len(rows), ROWS_PER_BLOCK)))
+        landmarks = self._landmarks_for(some, dtype)
+        fill = self.kernel_.against(some.astype(landmarks.dtype, copy=False), landmarks)
+        in_cache = CACHE_BYTES // (values.shape[1] * landmarks.dtype.itemsize)
 
         def compute(part):
-            values[part] = self._values(rows.block(part), dtype)
+            X, out = rows.block(part).astype(landmarks.dtype, copy=False), values[part]
+            for inner in row_blocks(len(out), max(in_cache, 32)):
+                fill(X[inner], out[inner])
 
         with self._timed("features"):
             for_each_block(compute, self._slices(*values.shape))
         return values
 
-    def _values(self, X, dtype):
-        landmarks = self._landmarks_for(X, dtype)
+    def _values(self, X, dtype, n_landmarks=None):
+        landmarks = self._landmarks_for(X, dtype)[:n_landmarks]
         values = self.kernel_(X.astype(landmarks.dtype, copy=False), landmarks)
         return values.astype(dtype, copy=False)
 

@@ -293,7 +293,8 @@ class LLSVM(Classifier):
     factor : {"cholesky", "eigen-drop", "eigen-replace"}, default "cholesky"
         "eigen-replace" is the paper's treatment of tiny eigenvalues.
     dtype : {"float64", "float32"}, default None
-        Of the features; None for that of X.
+        Of the features; None for that of X, and for single precision where there are many and the
+        tolerance bears it.
     runs : int, default None
         Over the data; None for as many as `tol` takes; 1 is the paper's, which warns where it
         leaves a gap above a tenth of the objective.

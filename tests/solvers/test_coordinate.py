@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from kernlab.solvers import certify_dual, solve_dcd
+from kernlab.approximations import nystrom
+from kernlab.solvers import certify_dual, certify_primal, solve_dcd
 from kernlab.solvers.linear import dcd as coordinate
 from kernlab.solvers.losses import LOSSES
 
@@ -189,6 +190,28 @@ def test_where_single_precision_does_not_certify_double_goes_on(monkeypatch):
     assert {*precisions} == {np.dtype(np.float32), np.dtype(np.float64)}
     assert found.converged
     assert found.relative_gap <= 1e-3
+
+
+@LOSS
+def test_features_at_landmarks_are_formed_in_single_precision_only(loss, monkeypatch):
+    monkeypatch.setattr(coordinate, "WORTH_A_COPY", 0)
+    monkeypatch.setattr(nystrom, "MANY_VALUES", 0)
+    X, y = problem(n=600, p=5)
+    landmarks = nystrom.Nystrom(gamma=0.3, n_landmarks=60, random_state=0).fit(X)
+    F, rows = landmarks.transform(X), landmarks.features(X)
+    exact = solve_dcd(F, y, C=3.0, loss=loss, tol=1e-8, max_iter=10**5)
+    seen = counted(monkeypatch)
+    found = solve_dcd(rows, y, C=3.0, loss=loss, tol=1e-4, max_iter=10**4)
+    assert {dtype for _, dtype in seen} == {np.dtype(np.float32)}
+    assert found.converged
+    # The figures are those of the coefficients on features in double precision.
+    true = certify_primal(F, y, found.coefficients, found.intercept, C=3.0, loss=loss,
+                          intercept="penalised", dual=found.dual_variables)  # fmt: skip
+    assert found.objective == pytest.approx(true.primal, rel=1e-6)
+    assert found.dual_objective == pytest.approx(true.dual, rel=1e-6)
+    assert exact.dual_objective <= found.objective <= exact.objective * (1.0 + 1.1e-4)
+    careful = solve_dcd(rows, y, C=3.0, loss=loss, tol=1e-8, max_iter=10**5)
+    assert careful.objective == pytest.approx(exact.objective, rel=1e-7)
 
 
 @LOSS

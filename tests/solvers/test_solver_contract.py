@@ -197,6 +197,7 @@ class Doubling:
     """M = 2 I, as a map of stored values."""
 
     n_landmarks = n_features = 4
+    is_nested = False
     apply = fold = unfold = staticmethod(lambda values: 2.0 * values)
 
 

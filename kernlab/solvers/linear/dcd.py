@@ -18,7 +18,8 @@ What it does to visit fewer rows:
   while they are visited: the gap itself, in double precision, is computed when that sum says that
   it may be small enough.
 - Where the tolerance allows it, rows and w are read in single precision, half the memory traffic;
-  the last figures are always those of the dual variables in double precision.
+  of features at landmarks no others are formed then, and the kernel values serve for the figures.
+  The last figures are always those of the dual variables in double precision.
 """
 
 import time
@@ -89,11 +90,20 @@ def solve_dcd(
             f"dual coordinate descent offers intercept='penalised' or 'none', not {intercept!r}: a "
             "free intercept ties all dual variables together; the newton solver offers it"
         )
-    features = Features(as_features(F).stored(max_memory))
+    features = as_features(F)
+    single = _rows_in_single(features, memory_limit(max_memory)) if tol >= SINGLE_ENOUGH else None
+    if single is None:
+        features = Features(features.stored(max_memory))
     y = signs(y, features.shape[0])
     costs = row_costs(C, len(y), sample_weight)
     descent = Descent(
-        features, y, costs, get_loss(loss), intercept, np.random.default_rng(random_state)
+        features,
+        y,
+        costs,
+        get_loss(loss),
+        intercept,
+        np.random.default_rng(random_state),
+        rows=single,
     )
     if start is not None:
         descent.begin_from(start)
@@ -114,7 +124,8 @@ def solve_dcd(
                 break
             if passes:
                 failures, wanted = failures + 1, NEXT_TIME * tol
-            descent.visit_all(w, certificate.intercept, as_given=failures >= FAILURES)
+            as_given = failures >= FAILURES
+            descent.visit_all(w, certificate.intercept, as_given=as_given, max_memory=max_memory)
         if passes % PASSES_PER_ROW == 0:
             trace.append(_row(passes, objective, gap, began, callback))
         objective, gap = descent.advance()
@@ -143,6 +154,14 @@ def solve_dcd(
     return result
 
 
+def _rows_in_single(features, limit):
+    """Features of kernel values in single precision, as an array; None where double is as good."""
+    n, k = features.shape
+    if features.map_ is None or n * k < WORTH_A_COPY or 8 * n * k > limit:
+        return None
+    return features.explicit(np.float32) if features.A.dtype == np.float32 else None
+
+
 def _row(passes, objective, residual, began, callback):
     row = {
         "iteration": passes,
@@ -159,21 +178,25 @@ class Descent:
     """Dual variables, the weights that belong to them (the intercept last), and when each row is
     visited again.
 
-    features: stored `Features`; w: weights to go on with, which may belong to other rows, too;
-    plain: steps as in Algorithm 1, for a few passes; many are fewer with longer and later ones.
+    features: stored `Features`, or mapped ones with `rows`, an array of them in single precision;
+    w: weights to go on with, which may belong to other rows, too; plain: steps as in Algorithm 1,
+    for a few passes; many are fewer with longer and later ones.
     """
 
-    def __init__(self, features, y, costs, loss, intercept, generator, *, plain=False, w=None):
+    def __init__(
+        self, features, y, costs, loss, intercept, generator, *, plain=False, w=None, rows=None
+    ):
         self.features, self.y, self.costs, self.loss = features, y, costs, loss
         self.intercept, self._generator = intercept, generator
         self._steps = (1.0, 0.0, 0) if plain else (RELAXATION, LEFT_FOR_LATER, LONGEST_REST)
         live, self._bias = costs > 0, 1.0 if intercept == "penalised" else 0.0
         self._upper = np.where(live, loss.upper(costs), 0.0)
         self._diagonal = np.where(live, loss.dual_diagonal(np.where(live, costs, 1.0)), 0.0)
-        self._curvature = features.squared_norms + self._bias + self._diagonal
+        read = features if rows is None else Features(rows)
+        self._curvature = read.squared_norms + self._bias + self._diagonal
         self.dual, self.is_settled = np.zeros(len(y)), False
         self.w = np.zeros(features.shape[1] + 1) if w is None else w
-        self._rows, self._live, self._mean, self._now = stored_rows(features.A), live, 0.0, 0
+        self._rows, self._live, self._mean, self._now = stored_rows(read.A), live, 0.0, 0
         self._due = np.where(live, 0, np.iinfo(np.int32).max).astype(np.int32)
         self._rests, self._order = np.zeros(len(y), np.int8), np.empty(len(y), np.int64)
 
@@ -189,17 +212,18 @@ class Descent:
 
     def read_in_single(self, limit):
         """Take rows and weights in single precision, where a copy is worth it and has room."""
-        A = self.features.A
+        A = self._rows[0] if self.features.map_ is not None else self.features.A
         if A.shape[0] * A.shape[1] < WORTH_A_COPY:
             return
         if A.dtype == np.float32 or 1.5 * self.features.nbytes <= limit:
             self._rows = stored_rows(A.astype(np.float32, copy=False))
             self.w = self.w.astype(np.float32)
 
-    def visit_all(self, w, b, *, as_given=False):
+    def visit_all(self, w, b, *, as_given=False, max_memory=None):
         """Go on with these weights and all rows, in the precision given if single does not do."""
         if as_given:
-            self._rows, self.w = stored_rows(self.features.A), self.w.astype(np.float64)
+            self.w = self.w.astype(np.float64)
+            self._rows = stored_rows(self.features.stored(max_memory))
         self.w[:-1], self.w[-1] = w, b
         self._due[self._live] = self._now
 

@@ -105,8 +105,8 @@ def solve_sbm(
         if value is not None:
             check_scalar(value, name, Integral, min_val=1)
     check_scalar(drop, "drop", (float, int), min_val=0, max_val=1)
-    on_disk, loss, F = isinstance(F, np.memmap), get_loss(loss), as_features(F).kept(max_memory)
-    if runs is None and block_rows is None and F.is_stored and not on_disk:
+    on_disk, loss, F = isinstance(F, np.memmap), get_loss(loss), as_features(F)
+    if runs is None and block_rows is None and F.is_storable(max_memory) and not on_disk:
         result = solve_dcd(
             F, y, C=C, loss=loss.name, intercept=intercept, tol=tol,
             max_iter=max_iter * (passes_per_block or PASSES), sample_weight=sample_weight,
@@ -114,6 +114,7 @@ def solve_sbm(
             solver="sbm",
         )  # fmt: skip
         return replace(result, message=IN_ONE_BLOCK)
+    F = F.kept(max_memory)
     passes = passes_per_block or (PASSES if runs is None else PLAIN_PASSES)
     # A block, the next one, the rows kept and all of them joined: six blocks at the worst moment.
     fitting = memory_limit(max_memory) // (6 * max(1, F.nbytes // F.shape[0]))

@@ -146,7 +146,7 @@ class ClusterPoint:
 class ClusterIteration(FeatureIteration):
     """Newton's iteration with the Gram matrix of all active rows."""
 
-    most_sampled = MOST_SAMPLED
+    most_sampled, may_begin_on_features = MOST_SAMPLED, False
     last = None  # the last C, and the violation before its last step
 
     def begin_on_samples(self, C, generator):

@@ -10,8 +10,10 @@ With the algorithm's step numbers:
      those of the preconditioner's inner product;
   4. move by the unit step or the best (`core`).
 
-Two starts save steps. Where there are many more rows than features, a random part of the rows is
-solved first. A large C is approached through smaller ones.
+Three starts save steps. Where there are many more rows than features, a random part of the rows is
+solved first. Where there are not, the first features at landmarks in the order of a pivoted
+Cholesky factor are, which know most of what the others do at a sixteenth of the cost. A large C is
+approached through smaller ones.
 """
 
 import time
@@ -74,7 +76,7 @@ def solve_newton(
     eta : (eta_0, eta_1) of step 3; None for (0.1, 1), and for (0.3, inf) with "grouped".
     epsilon : of the loss of targets.
     warm_up : bool, default True
-        Whether to begin on a random part of the rows.
+        Whether to begin on the first features, or on a random part of the rows.
     sample_weight : array of n, default None
     random_state : of that part; None draws as 0 does.
     start : (w, b), or a result with as many features or fewer (the first), instead of a warm-up.

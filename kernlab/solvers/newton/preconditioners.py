@@ -28,14 +28,13 @@ from kernlab.runtime import (
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MANY_VALUES = 2**21
 LARGEST = 1e30  # squared lengths of features that products in single precision can hold
-REFRESHED_AT = 0.01  # the share of the active rows that come and go before means are taken again,
-MANY_PRODUCTS = 8  # or fewer, where the last means took so many products
 
 # A pass over a value, with sums in double or in single precision, takes as long as so many
 # operations of matrix products; and this is what the methods took on covtype, a9a, w8a and ijcnn1.
-VALUE, SINGLE_VALUE = 66, 35
-DIRECT = {"rows": 1.25, "factors": 12 * 2 / 3, "products": 17}
-GROUPED = {"factors": 8 * (2 + 2 / 3), "products": 60}
+VALUE, SINGLE_VALUE = 66, 50
+DIRECT = {"rows": 1.1, "factors": 5 * 2 / 3, "products": 9}
+GROUPED = {"factors": 2 + 2 / 3, "times": 2, "products": 50}
+OVERDUE = 1.5  # means are taken again when staleness has cost so many times as much
 MOST_FEATURES = {"direct": 6000, "grouped": 16_000}  # whose factors are worth their time
 
 
@@ -59,15 +58,16 @@ def require_room(k, max_memory):
 def cheapest(rows, n_active, max_memory=None):
     """The method likely to take the least time, where so many of the rows are active: "direct",
     "grouped" or, for features of which both need too large factors, "cg"."""
-    k = rows.shape[1]
+    k, value = rows.shape[1], VALUE * rows.value_cost
     costs = {
         "direct": 2 * DIRECT["rows"] * n_active * k**2
         + DIRECT["factors"] * k**3
-        + DIRECT["products"] * VALUE * n_active * k
+        + DIRECT["products"] * value * n_active * k
     }
     if rows.can_be_grouped:
         costs["grouped"] = (
-            GROUPED["factors"] * k**3 + GROUPED["products"] * SINGLE_VALUE * n_active * k
+            GROUPED["times"] * GROUPED["factors"] * k**3
+            + GROUPED["products"] * SINGLE_VALUE * rows.value_cost * n_active * k
         )
     has_room = bytes_of_factors(k) <= memory_limit(max_memory)
     possible = [name for name in costs if has_room and k <= MOST_FEATURES[name]]
@@ -151,22 +151,27 @@ class ActiveGram(Preconditioner):
 
 
 class GroupedGram(Preconditioner):
-    """The Gram matrix of the means of groups of active rows, each with the costs of its rows."""
+    """The Gram matrix of the means of groups of active rows, each with the costs of its rows.
+
+    Taking it again costs k^3 operations, going on with an old one some more products: it is taken
+    again when the products lost since have cost more.
+    """
 
     most_products = 40
     precision_of_products = SINGLE
 
-    def _factored(self, hessian):
-        try:
-            return cholesky_factor(hessian.astype(SINGLE))
-        except la.LinAlgError:
-            return super()._factored(hessian)
-
     def __init__(self, rows, costs):
         super().__init__(rows, costs)
-        n_groups, n_values = rows.map_.n_landmarks, rows.A.shape[1]
+        n_groups = n_values = rows.map_.n_landmarks
         self.sums, self.totals = np.zeros((n_groups, n_values), SINGLE), np.zeros(n_groups)
-        self.moved = np.inf
+        self.matrix = self.matrix.astype(SINGLE)
+        self.fewest, self.lost = None, 0  # products for a step, and what staleness has added
+
+    def _factored(self, hessian):
+        try:
+            return cholesky_factor(hessian.astype(SINGLE).T, overwrite=True)
+        except la.LinAlgError:
+            return super()._factored(hessian.astype(DOUBLE))
 
     def finer(self):
         """G itself, where the means of groups stand badly for their rows."""
@@ -174,21 +179,26 @@ class GroupedGram(Preconditioner):
         return ActiveGram(self.rows, self.costs) if is_possible else None
 
     def update(self, active):
-        """Bring the sums of all groups up to date, and G where it matters; returns the number of
-        means that were multiplied."""
+        """Take the means again where that pays; returns the number that were multiplied."""
+        moved = self.fewest is None or not np.array_equal(active, self.active)
+        if self.fewest is not None:
+            self.fewest = min(self.fewest, self.products)
+            self.lost += self.products - self.fewest
+        k = self.rows.shape[1]
+        dear = OVERDUE * GROUPED["factors"] * k**3 > self.lost * (
+            SINGLE_VALUE * k * (self.rows.value_cost * np.count_nonzero(active) + 2 * k)
+        )
+        if self.fewest is not None and (dear or not moved):
+            return 0
         came, went = self._moves(active)
         for rows, sign in ((came, 1.0), (went, -1.0)):
             self.rows.add_group_sums(self.sums, self.totals, rows, sign * self.costs)
-        self.moved += len(came) + len(went)
-        helps = self.moved == 0 or self.products < MANY_PRODUCTS
-        if helps and self.moved <= REFRESHED_AT * np.count_nonzero(active):
-            return 0
-        self.moved, self._factor = 0, None
+        self.fewest, self.lost, self._factor = self.most_products, 0, None
         live = self.totals > 1e-9 * self.totals.max(initial=0.0)
         roots = np.sqrt(self.totals[live])
         means = self.rows.map_.apply(self.sums[live] / roots[:, None].astype(SINGLE))
-        k = self.rows.shape[1]
-        self.matrix[:k, :k] = means.T @ means
+        with blas_threads_for(k):
+            self.matrix[:k, :k] = means.T @ means
         self.matrix[k, :k] = self.matrix[:k, k] = means.T @ roots.astype(SINGLE)
         self.matrix[k, k] = self.totals[live].sum()
         return len(roots)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.features import Features
+from kernlab.runtime import memory_limit
 from kernlab.solvers.certificates import balanced
 from kernlab.solvers.newton.core import Intervals, Iteration, at_once, together
 from kernlab.solvers.newton.preconditioners import PRECONDITIONERS, cheapest, require_room
@@ -20,7 +21,9 @@ from kernlab.solvers.result import SolverResult
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 ETA_GROUPED = (0.3, np.inf)  # more steps of fewer products each
 SAMPLE_SHARE = 8  # rows per row of the sample that is solved first
-SAMPLE_STEPS = 15
+FEATURE_SHARE, FEWEST_FEATURES = 4, 50  # features per feature of those solved first
+PLENTY = 8  # rows per feature from which on a random part of the rows is the better start
+FIRST_STEPS = 15
 EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
 GROWTH = 10.0  # of C on the way to a large one
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
@@ -117,11 +120,12 @@ class FeatureIteration(Iteration):
     """Newton's iteration over x = (w, b), with the Gram matrix of the active rows."""
 
     no_cost = MappingProxyType({"work": 0, "products": 0})
-    most_sampled = 2**62
+    most_sampled, may_begin_on_features = 2**62, True
 
     def __init__(self, problem, method, eta, number=0, callback=None, max_memory=None):
         super().__init__(problem.intervals, number, callback)
-        self.problem, self.method, self.eta, self.preconditioner = problem, method, eta, None
+        self.problem, self.eta, self.preconditioner = problem, eta, None
+        self.asked = self.method = method
         self.max_memory = max_memory
         self.origin = self.point = problem.at(np.zeros(problem.rows.shape[1] + 1))
         if not (np.isfinite(self.origin.value) and np.all(np.isfinite(self.origin.slope))):
@@ -130,24 +134,37 @@ class FeatureIteration(Iteration):
         self.solved_for = EASY_C * total / lengths if lengths > 0 else np.inf
 
     def begin_on_samples(self, C, generator):
-        """Move to the solution on a random part of the rows, itself begun on a part of these."""
+        """Move to the solution on a random part of the rows or, where that would have few rows per
+        feature, for the first features; itself begun on less."""
         n, k = self.problem.rows.shape
         size = min(n // SAMPLE_SHARE, self.most_sampled)
-        if size < max(2 * k, 1000):
-            return
-        problem, limit = self.problem.part(size, generator), self.max_memory
-        part = FeatureIteration(problem, self.method, self.eta, max_memory=limit)
-        self.begin_on(part, C, generator)
+        if self.may_begin_on_features and self.problem.rows.map_ is not None:
+            rows, few = self.problem.rows, k // FEATURE_SHARE
+            room = memory_limit(self.max_memory) - (rows.A.nbytes if rows.is_kept else 0)
+            size = min(size, max(0, room) // (k * rows.precision.itemsize))
+            has_room = rows.is_nested and rows.nbytes_of_values(few) <= room
+            if size < PLENTY * k and few >= FEWEST_FEATURES and has_room:
+                problem = replace(self.problem, rows=rows.leading(few, kept=True))
+                self.begin_on(self._part(problem), C, generator)
+                return
+        if size >= max(2 * k, 1000):
+            self.begin_on(self._part(self.problem.part(size, generator)), C, generator)
+
+    def _part(self, problem):
+        return FeatureIteration(problem, self.asked, self.eta, max_memory=self.max_memory)
 
     def begin_on(self, part, C, generator):
-        """Move to the solution of the iteration on a part of the rows."""
+        """Move to the solution of the iteration on a part of the rows or features."""
         part.begin_on_samples(C, generator)
-        part.steps_left = SAMPLE_STEPS
+        part.steps_left = FIRST_STEPS
         together([part.iterate(C, *LOOSE)])
-        steps, n_rows = SAMPLE_STEPS - part.steps_left, part.problem.rows.shape[0]
-        self.notes += [note for note in part.notes if note not in self.notes]
-        self.notes.append(f"began with {steps} steps on {n_rows:,} rows")
-        self.point = self.problem.at(part.point.x)
+        n, few = part.problem.rows.shape
+        k = self.problem.rows.shape[1]
+        what = f"{n:,} rows" if few == k else f"{few:,} features"
+        self.notes += [note for note in part.notes if note not in self.notes and note != BY_GROUPS]
+        self.notes.append(f"began with {FIRST_STEPS - part.steps_left} steps on {what}")
+        w = np.pad(part.point.x[:-1], (0, k - few))
+        self.point = self.problem.at(np.append(w, part.point.x[-1]))
 
     def in_double(self):
         """The same iteration on rows of higher precision, from the same place."""
@@ -157,7 +174,8 @@ class FeatureIteration(Iteration):
         )
         other.point, other.solved_for = problem.at(self.point.x), self.solved_for
         # Rows of another precision hardly change what preconditions.
-        other.method, other.preconditioner = self.method, self.preconditioner
+        other.asked, other.method = self.asked, self.method
+        other.preconditioner = self.preconditioner
         other.notes = [*self.notes, "went on in double precision"]
         return other
 
