@@ -4,7 +4,10 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from kernlab.approximations import APPROXIMATIONS
+from kernlab.lab.papers.across.algebra import reason
 from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
 from kernlab.lab.papers.across.protocol import (
     CLOSE,
     best_kernel_error,
@@ -12,10 +15,12 @@ from kernlab.lab.papers.across.protocol import (
     seconds_to_come_close,
     settings_of,
 )
+from kernlab.lab.papers.across.scaling import exponents
 from kernlab.lab.plots.labels import label_lines, spread
 from kernlab.lab.plots.marks import plain_log_ticks
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import QUIET, method_colour, new_figure, text_colour
+from kernlab.solvers import SOLVERS
 
 COLUMNS = 4
 BUDGETS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])  # seconds of training
@@ -181,7 +186,7 @@ def draw_errors(table):
     names = list(dict.fromkeys(settings["dataset"]))
     methods = [m for m in CONTESTANTS if m in set(settings["method"])]
     best = best_kernel_error(settings)
-    figure, ax = new_figure(panel=(0.92 * len(names) + 2.0, 0.36 * len(methods) + 1.0))
+    figure, ax = new_figure(panel=(0.92 * max(3, len(names)) + 2.0, 0.36 * len(methods) + 1.0))
     shade = np.full((len(methods), len(names)), np.nan)
     for i, method in enumerate(methods):
         for j, name in enumerate(names):
@@ -207,6 +212,105 @@ def draw_errors(table):
     ax.grid(False)
     ax.spines[:].set_visible(False)
     return figure
+
+
+def draw_algebra(table):
+    """A table for each set: approximations by solvers, with test error, seconds and gap."""
+    names = list(dict.fromkeys(table["dataset"]))
+    rows, columns = list(APPROXIMATIONS), list(SOLVERS)
+    figure, axes = new_figure(len(names), 1, panel=(9.6, 4.0), squeeze=False)
+    for ax, name in zip(axes.flat, names, strict=True):
+        own = table[table["dataset"] == name].set_index(["approximation", "solver"])
+        shade = np.full((len(rows), len(columns)), np.nan)
+        for i, a in enumerate(rows):
+            for j, s in enumerate(columns):
+                _draw_pair(ax, i, j, own, a, s, shade)
+        best, worst = np.nanmin(shade), np.nanmax(shade)
+        ax.imshow(shade, cmap="Blues", vmin=best, vmax=worst + 0.5 * (worst - best) + 1e-9,
+                  aspect="auto", alpha=0.7)  # fmt: skip
+        ax.set_xticks(range(len(columns)), [f"{s}\n{_loss(s)}" for s in columns], fontsize=7)
+        ax.set_yticks(range(len(rows)), rows)
+        ax.set(title=name)
+        ax.tick_params(length=0)
+        ax.grid(False)
+        ax.spines[:].set_visible(False)
+    return figure
+
+
+def _loss(solver):
+    return SOLVERS[solver].losses[0].replace("_", " ")
+
+
+def _draw_pair(ax, i, j, own, approximation, solver, shade):
+    look = {"ha": "center", "va": "center"}
+    if (approximation, solver) not in own.index:
+        told = reason(approximation, solver) or "not run"
+        ax.text(j, i, told, color=QUIET, fontsize=7, style="italic", **look)
+        return
+    row = own.loc[[(approximation, solver)]].iloc[0]
+    shade[i, j] = row["error"]
+    ax.text(j, i - 0.18, f"{100 * row['error']:.1f} %", fontsize=8.5, **look)
+    seconds = f"{1e3 * row['solve_seconds']:.3g} ms"
+    gap = "no bound" if np.isnan(row["gap"]) else f"gap {max(row['gap'], 1e-16):.0e}"
+    ax.text(j, i + 0.22, f"{seconds}, {gap}", fontsize=5.8, color="#444444", **look)
+
+
+def draw_scaling(table):
+    """Seconds of training against rows and landmarks, each method with its fitted power."""
+    grown = exponents(table).set_index(["variant", "method"])
+    variants = [v for v in ("rows", "landmarks") if v in set(table["variant"])]
+    figure, axes = new_figure(1, len(variants), panel=(5.6, 4.6), squeeze=False)
+    for ax, variant in zip(axes.flat, variants, strict=True):
+        x = "size" if variant == "rows" else "dial"
+        for method, rows in table[table["variant"] == variant].groupby("method", sort=False):
+            found = grown.loc[(variant, method)]
+            error = found["standard_error"]
+            spread = "" if np.isnan(error) else f" \u00b1 {error:.2f}"
+            power = "" if np.isnan(found["exponent"]) else f": {found['exponent']:.2f}{spread}"
+            means = rows.groupby(x)["fit_seconds"].median()
+            ax.plot(means.index, means, marker="o", ms=3.5, lw=1.3, color=method_colour(method),
+                    label=method + power)  # fmt: skip
+        ax.set(xscale="log", yscale="log", ylabel="training seconds")
+        ax.set_xlabel("training rows n" if variant == "rows" else "landmarks or components k")
+        plain_log_ticks(ax.xaxis)
+        label_lines(ax, fontsize=7.5)
+    return figure
+
+
+def draw_errata(table):
+    """A panel for each misprint: what the printed and the corrected formula give."""
+    names = [name for name in ERRATA if name in set(table["method"])]
+    columns = min(5, len(names))
+    n_rows = -(-len(names) // columns)
+    figure, axes = new_figure(n_rows, columns, panel=(3.1, 2.9), squeeze=False)
+    for ax, name in zip(axes.flat, names, strict=False):
+        _draw_erratum(ax, ERRATA[name], table[table["method"] == name])
+    for ax in axes.flat[len(names) :]:
+        ax.set_axis_off()
+    return figure
+
+
+def _draw_erratum(ax, erratum, rows):
+    forms = ((PRINTED, "#CC3311", erratum.printed, "--"),
+             (CORRECTED, "#0062B0", erratum.corrected, "-"))  # fmt: skip
+    for place, (variant, colour, formula, style) in enumerate(forms):
+        own = rows[rows["variant"] == variant].sort_values("x")
+        if erratum.axis:
+            ax.plot(own["x"], own["value"], color=colour, ls=style, lw=1.5, marker="o",
+                    ms=3 if len(own) < 12 else 0)  # fmt: skip
+        else:
+            ax.bar(place, own["value"], color=colour, width=0.6)
+        ax.text(0.0, 1.14 - 0.1 * place, f"{variant}: {formula}", transform=ax.transAxes,
+                color=text_colour(colour), fontsize=7.5)  # fmt: skip
+    if erratum.published is not None:
+        ax.axhline(erratum.published, color="#222222", lw=1.0, ls=":")
+        ax.text(0.5, erratum.published, "published", fontsize=7, ha="center", va="bottom")
+    if not erratum.axis:
+        ax.set_xticks((0, 1), (PRINTED, CORRECTED))
+    ax.set_title(erratum.where, pad=38)
+    ax.set(xlabel=erratum.axis, ylabel=erratum.quantity, yscale="log" if erratum.log else "linear")
+    if "error" in erratum.quantity or "accuracy" in erratum.quantity:
+        ax.yaxis.set_major_formatter(FuncFormatter(_per_cent))
 
 
 _PROTOCOL = (
@@ -258,5 +362,30 @@ FIGURES = [
         "of that machine; bold is the best of all. Colours give the distance to the best kernel "
         "machine: blue is below it, red above. A dash: no fit within the cap.",
         draw_errors,
+    ),
+    FigureSpec(
+        "algebra",
+        "pairs",
+        "Every approximation of the kernel matrix (rows) with every solver (columns, with the loss "
+        "that it is given): test error, below it the time that the solver took and its relative "
+        "duality gap. Pairs that cannot work together say what the approximation does not offer. "
+        "Solvers of one problem agree along a row, whatever they cost.",
+        draw_algebra,
+    ),
+    FigureSpec(
+        "scaling",
+        "growth",
+        "Training time on a checkerboard against the number of rows, and at a fixed number of rows "
+        "against the number of landmarks or random features; both axes logarithmic. Beside each "
+        "line the power with which it grows over the upper half of its sizes, with its standard "
+        "error. A line ends before a fit would pass the cap.",
+        draw_scaling,
+    ),
+    FigureSpec(
+        "errata",
+        "differences",
+        "What the papers' misprints would cost: each formula run as it is printed (red, dashed) "
+        "and as it is meant (blue). Dotted: the value that the paper prints.",
+        draw_errata,
     ),
 ]

@@ -1,0 +1,122 @@
+"""The algebra: every approximation with every solver that can use it, on the same rows."""
+
+import warnings
+
+import numpy as np
+
+from kernlab.approximations import APPROXIMATIONS
+from kernlab.approximations.polynomial import space_dimension
+from kernlab.bandwidth import resolve_gamma
+from kernlab.estimators import KernelMachine
+from kernlab.lab.engine import NotRun, Study, catalogued, one_of, per_cent, product, several
+from kernlab.lab.papers.across.protocol import loaded, scaling_of, some_rows
+from kernlab.lab.papers.common.fitting import fitted_row
+from kernlab.solvers import SOLVERS
+
+ROWS = {"quick": 300, "standard": 3000, "paper": 20_000}
+SETS = {"quick": ("magic",), "standard": ("magic", "cod-rna", "a9a")}
+TEST_ROWS = 2000
+# Kernels of its own: a polynomial's degree takes the place of gamma.
+OWN_KERNEL = ("polynomial",)
+
+
+@catalogued("algebra", "Every approximation with every solver", paper="across")
+def algebra(
+    datasets=None, approximations: several(one_of(*APPROXIMATIONS)) = None,
+    solvers: several(one_of(*SOLVERS)) = None, n_landmarks=100, rows=None, C=1.0, seed=0,
+):  # fmt: skip
+    """Which solvers can use which approximation, and do they agree where they solve one problem?
+
+    All with the loss that is each solver's first and a penalised intercept, which all of them have.
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+    approximations, solvers : sequence of str, optional
+        Names of the registries.
+    n_landmarks : int
+        Of Nystrom and reduced maps; random Fourier features are twice as many.
+    rows : int, optional
+    C : float
+    seed : int
+    """
+
+    def grid(profile):
+        pairs = [(a, s) for a in approximations or APPROXIMATIONS for s in solvers or SOLVERS]
+        return [
+            point
+            for name in datasets or SETS.get(profile, SETS["standard"])
+            for a, s in pairs
+            for point in product(
+                name, f"{a} + {s}", approximation=a, solver=s, n_landmarks=n_landmarks, C=C,
+                rows=rows or ROWS[profile], loss=SOLVERS[s].losses[0], scaling=scaling_of(name),
+            )
+        ]  # fmt: skip
+
+    return Study(grid=grid, measure=measure_pair, timing=True, key_figures=_agreement)
+
+
+def measure_pair(point, seed):
+    """Fit one pair; where the parts do not fit the reason is what the machine says."""
+    data = loaded(point.dataset, point["scaling"], point["rows"], TEST_ROWS, point.repeat)
+    machine = machine_of(point["approximation"], point["solver"], data.X_train, point, seed)
+    try:
+        machine.plan()
+    except ValueError as error:
+        raise NotRun(str(error)) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a few rows
+        few = some_rows(data.X_train, data.y_train, 120, seed)
+        machine_of(point["approximation"], point["solver"], few[0], point, seed).fit(*few)
+    row = fitted_row(machine, data)
+    result = machine.result_
+    return row | {"error": 1.0 - row["test_accuracy"], "converged": bool(result.converged)}
+
+
+def machine_of(approximation, solver, X, settings, seed):
+    """A pair as it is compared, unfitted."""
+    k, n = settings["n_landmarks"], X.shape[0]
+    k = int(np.sqrt(n)) if k == "sqrt" else min(k, n)
+    further = {
+        "nystrom": {"n_landmarks": k},
+        "reduced": {"n_landmarks": k},
+        "fourier": {"n_components": 2 * k},
+        "polynomial": {"n_centres": min(space_dimension(X.shape[1], 2), n, 500), "degree": 2},
+        "compact": {"sparsity": 0.8},
+        "hss": {"rel_tol": 1e-2},
+    }
+    own = {} if approximation in OWN_KERNEL else {"gamma": resolve_gamma("variance", X)}
+    if approximation == "compact":
+        own = {"gamma": "quantile"}
+    return KernelMachine(
+        approximation, solver, C=settings["C"], loss=SOLVERS[solver].losses[0],
+        intercept="penalised", random_state=seed, approximation_params=further.get(approximation),
+        **own,
+    )  # fmt: skip
+
+
+def reason(approximation, solver):
+    """Why a pair cannot work together, in few words; "" where it can."""
+    needs = SOLVERS[solver].needs
+    return "" if APPROXIMATIONS[approximation].offers(needs) else f"no {needs}"
+
+
+def disagreement(table):
+    """How far objectives of one problem are apart, relative to the least, by problem."""
+    rows = table.dropna(subset="objective")
+    groups = rows.groupby(["dataset", "approximation", "loss"], sort=False)["objective"]
+    return (groups.max() - groups.min()) / groups.min()
+
+
+def _agreement(table):
+    figures = {}
+    for name, rows in table.groupby("dataset", sort=False):
+        kept = rows[rows["error"].notna()]
+        best = kept.loc[kept["error"].idxmin()]
+        figures[f"{name}, pairs that work"] = str(len(kept))
+        figures[f"{name}, least error"] = f"{best['approximation']} {per_cent(best['error'])}"
+        own = disagreement(kept[kept["converged"].astype(bool)])
+        figures[f"{name}, objectives of one problem"] = (
+            "within 1 %" if own.max() <= 0.01 else "further than 1 % apart"
+        )
+    return figures

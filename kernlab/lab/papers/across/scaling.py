@@ -1,0 +1,143 @@
+"""How time grows: with the number of rows, and with the number of landmarks."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from kernlab.bandwidth import resolve_gamma
+from kernlab.datasets import generators
+from kernlab.lab.engine import Positive, Study, catalogued, one_of, product, several
+from kernlab.lab.engine.measuring import peak_memory
+from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.protocol import foretold
+from kernlab.lab.papers.common.fitting import fitted_row
+
+METHODS = tuple(n for n, one in CONTESTANTS.items() if one.kind != "null" and not one.package)
+LANDMARKED = ("LLSVM", "LASN", "Nystroem + LinearSVC", "Fourier + Newton")
+SIZES = {
+    "quick": (250, 500, 1000),
+    "standard": (1000, 4000, 16_000, 64_000, 256_000, 1_000_000),
+    "paper": (1000, 10_000, 100_000, 1_000_000, 10_000_000),
+}
+RANKS = {"quick": (50, 100, 200), "standard": (50, 100, 200, 400, 800, 1600)}
+ROWS_OF_RANKS = {"quick": 1000, "standard": 20_000, "paper": 200_000}
+CAPS = {"quick": 5.0, "standard": 10.0, "paper": 3600.0}
+TEST_ROWS, GAMMA, COST = 2000, 16.0, 1.0
+UPPER = 0.5  # the slope is that of the sizes from this share of the decades on
+
+
+@catalogued("scaling", "How time and memory grow", paper="across")
+def scaling(
+    methods: several(one_of(*METHODS)) = None, sizes=None, ranks=None, cap: Positive = None,
+    repeats=None, seed=0,
+):  # fmt: skip
+    """How do time and memory grow with the rows, and with the landmarks, and where do they end?
+
+    On a checkerboard, each method with the middle value of its dial and one setting of all else;
+    landmarks on a fixed number of rows.
+
+    Parameters
+    ----------
+    methods : sequence of str, optional
+    sizes : sequence of int, optional
+        Numbers of training rows.
+    ranks : sequence of int, optional
+        Numbers of landmarks, or random features.
+    cap : float, optional
+        Seconds of a fit.
+    repeats : int, optional
+    seed : int
+    """
+
+    def grid(profile):
+        limits = {"cap": cap or CAPS[profile]}
+        times = repeats or (3 if profile == "paper" else 1)
+        chosen = methods or METHODS
+        points = [
+            point
+            for method in chosen
+            for point in product("checkerboard", method, "rows", times, size=sizes or
+                                 SIZES[profile], dial=_middle(method), **limits)
+        ]  # fmt: skip
+        return points + product(
+            "checkerboard", [m for m in chosen if m in LANDMARKED], "landmarks", times,
+            size=ROWS_OF_RANKS[profile], dial=ranks or RANKS.get(profile, RANKS["standard"]),
+            **limits,
+        )  # fmt: skip
+
+    return Study(grid=grid, measure=measure_size, timing=True, key_figures=_reached)
+
+
+def _middle(method):
+    values = CONTESTANTS[method].values
+    return values[len(values) // 2] if CONTESTANTS[method].dial != "share of rows" else 1.0
+
+
+def measure_size(point, seed):
+    """Fit so many generated rows, where fits on fewer foretell that it ends within the cap."""
+    n, contestant = point["size"], CONTESTANTS[point.method]
+    X, y = generators.checkerboard(n, noise=0.0, seed=seed)
+    X_test, y_test = generators.checkerboard(TEST_ROWS, noise=0.0, seed=seed + 1)
+    gamma = GAMMA * resolve_gamma("variance", X)
+    fixed = {"gamma": gamma, "h": (2.0 * gamma) ** -0.5, "C": COST}
+    fixed = {name: fixed.get(name, values[0]) for name, values in contestant.grid.items()}
+
+    def make(rows):
+        return contestant.make(point["dial"], rows, X.shape[1], seed).set_params(**fixed)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a few rows
+        make(200).fit(X[:200], y[:200]).predict(X_test[:10])
+    foretold(make, X, y, point["cap"], seed, contestant.smallest)
+    data = _Rows(X, y, X_test, y_test)
+    with peak_memory() as peak:
+        row = fitted_row(make(n), data)
+    return row | {"fit_bytes": peak.bytes_added, "error": 1.0 - row["test_accuracy"]}
+
+
+class _Rows:
+    """Generated rows, as `fitted_row` takes a data set."""
+
+    y_valid = None
+
+    def __init__(self, X, y, X_test, y_test):
+        self.X_train, self.y_train, self.X_test, self.y_test = X, y, X_test, y_test
+
+
+def exponents(table):
+    """The power with which each method's time grows, over the upper half of its sizes.
+
+    Returns
+    -------
+    DataFrame
+        method, variant ("rows" or "landmarks"), exponent, its standard error (NaN of two sizes),
+        largest (size that was fitted).
+    """
+    found = []
+    for (variant, method), rows in table.groupby(["variant", "method"], sort=False):
+        x = "size" if variant == "rows" else "dial"
+        means = rows.groupby(x)["fit_seconds"].median()
+        smallest, largest = means.index.min(), means.index.max()
+        upper = means[means.index >= 0.999 * largest**UPPER * smallest ** (1 - UPPER)]
+        told = {"method": method, "variant": variant, "largest": int(means.index.max())}
+        told |= {"exponent": np.nan, "standard_error": np.nan}
+        if len(upper) > 1:
+            some = np.log(upper.index.to_numpy(float)), np.log(upper.to_numpy())
+            line = np.polynomial.polynomial.polyfit(*some, 1)
+            told["exponent"] = line[1]
+            if len(upper) > 2:
+                left = some[1] - np.polynomial.polynomial.polyval(some[0], line)
+                spread = np.sum((some[0] - some[0].mean()) ** 2)
+                told["standard_error"] = np.sqrt(np.sum(left**2) / (len(upper) - 2) / spread)
+        found.append(told)
+    return pd.DataFrame(found)
+
+
+def _reached(table):
+    """The most rows that each method took within the cap, and its error there."""
+    figures = {}
+    for method, rows in table[table["variant"] == "rows"].groupby("method", sort=False):
+        last = rows.loc[rows["size"].idxmax()]
+        figures[method] = f"{int(last['size']):,} rows"
+    return figures
