@@ -17,6 +17,7 @@ _HOMES = {
     "KernelMachine": "kernlab.estimators",
     "SparseCholeskySVC": "kernlab.estimators",
     "load_dataset": "kernlab.datasets",
+    "recommend": "kernlab.estimators",
     "sweep": "kernlab.estimators",
 }
 
@@ -30,6 +31,7 @@ __all__ = [
     "SparseCholeskySVC",
     "__version__",
     "load_dataset",
+    "recommend",
     "sweep",
 ]
 

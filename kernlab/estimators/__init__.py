@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's interface; `ESTIMATORS` lists them all by name."""
 
+from kernlab.estimators.choice import Recommendation, recommend
 from kernlab.estimators.fpc import FPC
 from kernlab.estimators.papers import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor
 from kernlab.estimators.sparse import SparseCholeskySVC
@@ -13,7 +14,9 @@ __all__ = [
     "LLSVM",
     "KernelMachine",
     "LASNRegressor",
+    "Recommendation",
     "SparseCholeskySVC",
+    "recommend",
     "sweep",
 ]
 

@@ -72,6 +72,12 @@ def _with_best_degree(machine, X, y, sample_weight):
     return best
 
 
+def _degrees_tried(machine, shape):
+    """All degrees on two thirds of the rows, about, and the largest on all."""
+    degrees = range(1, largest_degree(*shape, machine.max_degree) + 1)
+    return [*(({"degree": s}, 2 / 3) for s in degrees), ({"degree": degrees[-1]}, 1.0)]
+
+
 def _splits(labels, validation, random_state):
     """Pairs of positions: to train on, and held out."""
     codes = np.unique(labels, return_inverse=True)[1]
@@ -168,6 +174,7 @@ class FPC(Classifier):
     to_approximation = WHERE_USED | same("degree", "n_centres", "centres", "basis", "scaling")
     to_solver = SOLVER | same("alpha", "beta") | {"keep_dual": lambda machine: False}
     chosen_by: ClassVar[dict] = {"degree": _with_best_degree}
+    tried: ClassVar[dict] = {"degree": _degrees_tried}
     keeps_weightless = False
     degree_ = property(lambda machine: machine.approximation_.degree)
     n_centres_ = property(lambda machine: machine.approximation_.n_centres_)

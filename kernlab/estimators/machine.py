@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
 from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
 from kernlab.cluster import Targets
+from kernlab.costs import Cost, Sizes, cost_of
 from kernlab.estimators.deciding import qualities_of, scores_of
 from kernlab.parameters import (
     check_parameters,
@@ -122,6 +123,8 @@ class Pair:
     to_solver = SOLVER
     paths: ClassVar[dict] = {}  # solvers by names that only this machine has, and by loss
     chosen_by: ClassVar[dict] = {}  # who fits with the best value of a parameter that is "cv"
+    tried: ClassVar[dict] = {}  # and a function of the machine and the shape of the rows: which
+    # other values are fitted on which share of the rows, the last on all of them
     approximation_params = solver_params = class_weight = C = None
     verbose = False  # whether stages and steps are printed
     merge = False
@@ -206,6 +209,51 @@ class Pair:
             return id(self)
         plan, seen = self.plan(), {"class_weight": self.class_weight, "merge": self.merge}
         return plan.kind, key_of(plan.approximation, (NESTED,) if nested else ()), key_of(seen)
+
+    def predict_cost(self, X, y=None):
+        """What `fit` will take on these rows, for this C, before it is begun.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`. Rows are counted, not computed with.
+
+        Returns
+        -------
+        kernlab.costs.Cost
+            `seconds` with the threads that are allowed now, `bytes` beside the rows themselves, and
+            seconds of its `stages`. The first call measures this machine, in less than two seconds.
+
+        Examples
+        --------
+        >>> from kernlab import LASN
+        >>> from sklearn.datasets import make_moons
+        >>> X, y = make_moons(500, noise=0.2, random_state=0)
+        >>> cost = LASN(50).predict_cost(X, y)
+        >>> cost.rank, cost.seconds < 10, cost.bytes < 1e9
+        (50, True, True)
+        """
+        rows = validate_rows(
+            copy(self), X, y, supervised=True, numeric_labels=not is_classifier(self)
+        )
+        problems = self.task(rows.labels)[1].shape[1]
+        return self.cost_on(Sizes.of(rows, problems))
+
+    def cost_on(self, sizes):
+        """What a fit takes on rows of these `kernlab.costs.Sizes`."""
+        if choose := self.chooser():
+            (by,) = (self.tried[name] for name, value in self.chosen_by.items() if value is choose)
+            costs = [
+                self.with_params(**other).cost_on(sizes.share(share))
+                for other, share in by(self, (sizes.rows, sizes.features))
+            ]
+            seconds = sum(cost.seconds for cost in costs)
+            most = max(cost.bytes for cost in costs)
+            return Cost(seconds, most, costs[-1].rank, {"choose": seconds - costs[-1].seconds})
+        plan = self.plan()
+        return cost_of(
+            self.approximation, plan.approximation, plan.solver.name, plan.arguments, sizes
+        )
 
     # --------------------------------------------------------------------------- fitting
     def fit(self, X, y=None, sample_weight=None):

@@ -246,6 +246,32 @@ def bench(name, parameters, old, profile, fresh):
     sys.exit(1 if outcome.shortcoming(profile, named=True) else 0)
 
 
+@main.command()
+@click.argument("file")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="For search and fit.")
+@click.option("--memory", default="4GB", show_default=True, help="Beside the rows themselves.")
+@click.option("--fit", is_flag=True, help="Search within the budget, and fit.")
+@data_option
+def recommend(file, seconds, memory, fit):
+    """Say which machine to take for a FILE of rows with labels, or a data set, at what cost.
+
+    With --fit it searches parameters and fits the machine, and shows the curve of the search.
+    """
+    from kernlab import load_dataset
+    from kernlab import recommend as choose
+    from kernlab.datasets import is_path
+
+    known = None if is_path(file) or Path(file).exists() else load_dataset(file)
+    rows = (file,) if known is None else (known.X_train, known.y_train)
+    try:
+        found = choose(*rows, seconds=seconds, memory=memory, fit=fit)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    parts = [str(found), found.candidates.to_string(index=False)]
+    parts += [] if found.curve is None else [found.curve.to_string(index=False)]
+    click.echo("\n\n".join(parts))
+
+
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def lab(options):
