@@ -57,7 +57,7 @@ def test_landmarks_settings_and_classes_count(known_machine):
 
     assert LASN(300).cost_on(ROWS).rank == 300
     assert LASN().cost_on(ROWS).rank == round(20_000**0.5)
-    assert LASN(np.ones((7, 30)), landmarks=np.ones((7, 30))).cost_on(ROWS).rank == 7
+    assert LASN(landmarks=np.ones((7, 30))).cost_on(ROWS).rank == 7
     assert seconds(LASN(800)) > 3 * seconds(LASN(200))
     assert seconds(LASN(200)) > seconds(LASN(200, landmarks="uniform"))
     assert seconds(LASN(400), 10) > 2 * seconds(LASN(400))

@@ -114,7 +114,7 @@ def test_several_classes_and_a_file(tmp_path):
 
     X, y = load_iris(return_X_y=True)
     path = tmp_path / "iris.svm"
-    dump_svmlight_file(X, y, str(path))
+    dump_svmlight_file(X, y, str(path), zero_based=False)
     found = kernlab.recommend(str(path), seconds=60, fit=True)
     assert found.estimator.score(X, y) > 0.95
     assert found.facts.sizes.problems == 3

@@ -230,3 +230,18 @@ def test_a_working_copy_keeps_what_was_changed(house, out):
     assert notebook_files.working_copy()[1] == []
     assert copy.read_text() == "third"
     assert CliRunner().invoke(cli.main, ["lab", "--help"]).exit_code == 0
+
+
+def test_recommend_says_what_to_take_of_a_file(kernlab, tmp_path):
+    import numpy as np
+
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    file = tmp_path / "rows.csv"
+    np.savetxt(file, np.column_stack([X, np.sign(X[:, 0])]), delimiter=",", fmt="%.5f")
+    said = kernlab("recommend", str(file), "--fit", "--seconds", "60")
+    assert said.exit_code == 0, said.output
+    for word in ("Take KernelMachine", "Why:", "exact + newton", "accuracy"):
+        assert word in said.stdout
+    wrong = kernlab("recommend", str(file), "--memory", "much")
+    assert wrong.exit_code == 1
+    assert "not an amount" in wrong.stderr
