@@ -291,7 +291,7 @@ def _times(m, work):
 def _passes(sizes, part, asked, visits, width):
     """So many passes over stored features, formed before."""
     passes = 10.0 * asked["runs"] if asked.get("runs") else visits
-    formed = 1.0 * part.entries * part.rank if part.width else 0.0
+    formed = 1.0 * part.entries * part.rank * (asked.get("runs") or 1) if part.width else 0.0
     own = Work(moved=8.0 * passes * part.entries, held=width * part.entries + 60.0 * sizes.rows)
     total = _times(sizes.problems, own)
     return replace(total, **{"double" if asked.get("runs") else "single": formed})
