@@ -35,7 +35,7 @@ ROW_LIMIT = 200
 PAGE_BUDGET = 11_000_000
 """Characters that all pictures together may take; the page should stay below 15 MB."""
 # A sign beside the word: colour alone says nothing to many readers, and to no printer.
-SIGNS = dict(zip(STATUSES, "✓▲≠○⏱~–", strict=True))
+SIGNS = dict(zip(STATUSES, "✓▲≠○×~–", strict=True))
 
 _FOLDER = Path(__file__).parent
 _SHARP_LIMIT, _SMALL_WIDTH = 300_000, 900  # of an SVG in bytes, of a reduced PNG in pixels
@@ -226,7 +226,7 @@ def _published(study_id, rows, links):
         "title": told["title"],
         "caption": told["caption"],
         "source": told["source"],
-        "links": links.of(study_id),
+        "links": [pair for pair in links.of(study_id) if pair[0] != "published"],
         "tally": _parts(rows.loc[results, "status"]),
         "tiles": _tiles(rows.loc[results, "status"]),
         "tolerances": [(", ".join(columns), text) for text, columns in tolerances.items()],

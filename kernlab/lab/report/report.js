@@ -154,7 +154,7 @@ function setUpEnlarging() {
     const small = figures[at].querySelector("img");
     picture.src = small.src;
     picture.alt = small.alt;
-    caption.replaceChildren(...[...figures[at].querySelector("figcaption").childNodes].map((node) => node.cloneNode(true)));
+    caption.replaceChildren(...[...figures[at].querySelectorAll("figcaption p:not(.trail)")].map((node) => node.cloneNode(true)));
   }
 
   figures.forEach((figure, index) => {

@@ -1,5 +1,8 @@
 """The scorecard has a row for every published number, and a reason for every one without ours."""
 
+import tomllib
+from pathlib import Path
+
 import pandas as pd
 import pytest
 import report_demo
@@ -8,7 +11,7 @@ from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import Point, Study, Tolerance, record
 from kernlab.lab.engine.record import recorded
 from kernlab.lab.published import KINDS, kinds, published, published_ids
-from kernlab.lab.report import scorecard
+from kernlab.lab.report import scorecard, scoring
 from kernlab.lab.report.comparison import parted
 from kernlab.lab.report.scoring import JUDGED, score_study, tally
 
@@ -225,3 +228,14 @@ def test_no_result_on_record_is_left_out_but_for_its_data_or_its_cap(id):
     left = results[results["status"] == "not run"]
     assert left[["row", "column", "reason"]].values.tolist() == []
     assert card.attrs["problems"] == []
+
+
+def test_explanations_are_of_printed_numbers_and_name_a_run_on_record():
+    path = Path(scoring.__file__).with_name("explanations.toml")
+    for id, entries in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        cells = score_study(id, recorded(id), "standard", local=False)
+        for entry in entries:
+            assert recorded(entry["run"]) is not None
+            explained = [c for c in cells.itertuples() if entry["text"] in scoring.explanations(c)]
+            assert explained
+            assert "different" in {cell.status for cell in explained}
