@@ -5,13 +5,14 @@ Rows are generated on the workers. The model adds up what was measured by itself
 each stage for a row of one block, and the overhead of one reduction.
 """
 
+import multiprocessing
 import resource
 import time
 from contextlib import contextmanager
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from kernlab.cluster import Column, Part
 from kernlab.estimators import FPC, LASN, sweep
@@ -67,6 +68,9 @@ def local_cluster(processes=PROCESSES):
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise NotRun("dask.distributed is not installed: pip install kernlab[dask]") from error
+    if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
+        # The engine's own processes name a way of starting others that Dask's would not know.
+        multiprocessing.set_start_method("spawn", force=True)
     options = {"dashboard_address": ":0", "memory_limit": MEMORY_OF_WORKER}
     with (
         LocalCluster(n_workers=processes, threads_per_worker=1, **options) as cluster,
@@ -267,7 +271,8 @@ def _scaling_figures(table):
 
 
 def _draw_scaling(table):
-    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    axes = figure.subplots(1, 2)
     is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")
     for ax, rows in zip(axes, (table[is_measured], table[~is_measured]), strict=True):
         ax.plot(rows["workers"], rows["model_seconds"], color=colour, label="model")
