@@ -6,9 +6,10 @@ each thread and a tree of those. Whatever a worker held when it died is computed
 collection's own graph, and nothing else.
 """
 
-from contextlib import contextmanager
+import ctypes
+from contextlib import contextmanager, suppress
 from copy import copy
-from functools import reduce
+from functools import cache, reduce
 from operator import itemgetter
 from uuid import uuid4
 
@@ -30,6 +31,7 @@ PARTS_PER_THREAD = 4  # of which each may have to be computed again when a worke
 FULL = 1.1  # times an even share of the rows: a worker that has so many gets no more
 MOST_CLASSES = 10_000
 SHARE = 0.6  # of a worker's memory: above, Dask begins to move what it holds to disk
+MALLOC_OPTIONS = ((-3, 2**25), (-1, 2**28))  # sizes above which memory is mapped, and given back
 SAME_VERSIONS = ("kernlab", "numpy", "scipy", "dask", "distributed")
 REMEDY = (
     "give the workers more memory, make blocks of fewer rows, or take float32 rows or fewer "
@@ -222,13 +224,29 @@ def _key(function):
     return f"{function.__name__.strip('_')}-{uuid4().hex}"
 
 
-def _on_one(function, *arguments):
+@cache
+def _reuse_memory():
+    """Let a worker use freed blocks again: Dask has them given back to the system at once, which
+    for features in blocks takes longer than to compute them."""
+    with suppress(OSError, AttributeError, TypeError):  # of other systems than Linux
+        for option, size in MALLOC_OPTIONS:
+            ctypes.CDLL(None).mallopt(option, size)
+
+
+@contextmanager
+def _in_a_task():
+    _reuse_memory()
     with on_one_thread():
+        yield
+
+
+def _on_one(function, *arguments):
+    with _in_a_task():
         return function(*arguments)
 
 
 def _on_several(function, combine, items, arguments):
-    with on_one_thread():
+    with _in_a_task():
         return reduce(combine, (function(item, *arguments) for item in items))
 
 
@@ -645,14 +663,14 @@ def _stacked(parts):
 
 def _on_blocks(sent, blocks, parts):
     function, arguments, combine = sent
-    with on_one_thread():
+    with _in_a_task():
         results = (function(X, *p, *arguments) for X, p in zip(blocks, parts, strict=True))
         return reduce(combine, results)
 
 
 def _made(make, argument, number, where, X, y, w):
     """What `make` gives for blocks taken together."""
-    with on_one_thread():
+    with _in_a_task():
         try:
             joined = (None if part[0] is None else _stacked(part) for part in (X, y, w))
             return make(argument, number, *joined)
@@ -666,7 +684,7 @@ def _applied(function, part, dtype, like):
     matrix = _as_matrix(part).astype(dtype, copy=False)
     if matrix.shape[0] == 0:
         return np.empty((0, *like.shape[1:]), like.dtype)
-    with on_one_thread():
+    with _in_a_task():
         return function(ArrayRows(matrix))
 
 
