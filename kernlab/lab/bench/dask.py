@@ -5,6 +5,7 @@ Rows are generated on the workers. The model adds up what was measured by itself
 each stage for a row of one block, and the overhead of one reduction.
 """
 
+import logging
 import multiprocessing
 import resource
 import time
@@ -72,6 +73,7 @@ def local_cluster(processes=PROCESSES):
         # The engine's own processes name a way of starting others that Dask's would not know.
         multiprocessing.set_start_method("spawn", force=True)
     options = {"dashboard_address": ":0", "memory_limit": MEMORY_OF_WORKER}
+    options["silence_logs"] = logging.CRITICAL  # of workers slow to start or to end
     with (
         LocalCluster(n_workers=processes, threads_per_worker=1, **options) as cluster,
         Client(cluster) as client,

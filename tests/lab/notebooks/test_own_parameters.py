@@ -31,6 +31,7 @@ PARAMETERS = {
     },
     "51_fpc_real_data": OWN | {"REPEATS": 1},
     "52_fpc_at_scale": {"SIZES": [60, 120], "ROWS": 3000, "CENTRES": [50], "REPEATS": 1},
+    "70_many_machines": {"ROWS": 20_000, "LANDMARKS": 20, "COST": 1.0, "WORKERS": 1},
 }  # fmt: skip
 
 
