@@ -118,7 +118,8 @@ def test_iterations_explode_below_the_recommended_tolerance():
     assert counts.is_monotonic_increasing
     scored = score(published("fpc-f6"), study.measured(table), study.tolerances)
     iterations = scored[scored["column"] == "iterations"]
-    assert (iterations["status"] == "reproduced").sum() == 3
+    # The recommended tolerance takes 3 steps here, where the text speaks of 5: that is another.
+    assert iterations["status"].to_list() == ["reproduced", "reproduced", "different"]
 
 
 def test_no_reading_of_the_toy_gives_the_stated_errors_and_steps():
