@@ -115,7 +115,10 @@ def _agreement(table):
         best = kept.loc[kept["error"].idxmin()]
         figures[f"{name}, pairs that work"] = str(len(kept))
         figures[f"{name}, least error"] = f"{best['approximation']} {per_cent(best['error'])}"
-        own = disagreement(kept[kept["converged"].astype(bool)])
+        done = (
+            kept["converged"].astype(str) == "True"
+        )  # text, where pairs that were not run have none
+        own = disagreement(kept[done])
         figures[f"{name}, objectives of one problem"] = (
             "within 1 %" if own.max() <= 0.01 else "further than 1 % apart"
         )
