@@ -113,6 +113,8 @@ def fpc_degrees():
             f'optimum = FPC({degree}, basis="chebyshev", to_optimum=True).fit(X, y)'
         )
 
+    for rows in ROWS:  # ahead, so that every control only looks up
+        degrees_scene(rows)
     controls = {"degree": stops("degree s", DEGREES, 9), "rows": stops("rows", ROWS, 400)}
     text = "degree against overfitting, by degree and rows"
     return Explorer(draw, controls, text, code=code, frames={"degree": DEGREES})

@@ -13,7 +13,7 @@ from kernlab.lab.explorers.plane import BLUE, RED, fixed_figure
 from kernlab.lab.plots.style import QUIET, house_style, method_colour
 from kernlab.runtime import single_blas_thread
 
-MEASURED = (1000, 2000, 4000)
+MEASURED = (500, 1000, 2000)
 DEGREES, FEATURES = (1, 2, 3, 4), (2, 4, 8, 12)
 MOST_CENTRES = 500
 PLACES = [(0.07, 0.15, 0.42, 0.75), (0.57, 0.15, 0.42, 0.75)]

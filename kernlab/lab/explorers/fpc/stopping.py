@@ -158,6 +158,8 @@ def fpc_stopping():
             f"max_iter={most_steps}).fit(X, y)"
         )
 
+    for beta in BETAS.values():  # ahead, so that every control only looks up
+        stopping_scene(beta)
     controls = {
         "tol": stops("tolerance", TOLERANCES, 5e-4),
         "most_steps": stops("most steps", STEPS, 5),

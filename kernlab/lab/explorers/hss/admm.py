@@ -23,7 +23,7 @@ from kernlab.lab.explorers.plane import (
 from kernlab.lab.explorers.samples import TOYS, Rows, sample_choice, samples
 from kernlab.lab.plots.style import house_style
 
-ROWS, SHOWN_ROWS = 2000, 500  # so many that h is compressed in an instant
+ROWS, SHOWN_ROWS = 1500, 500  # so many that h is compressed in an instant
 GRID, BINS, MOST_STEPS = 60, 40, 63
 RESIDUALS = {"primal_residual": ("x - z", "#222222"), "dual_residual": ("z moves", "#B98800")}
 REL_TOL, SMALLEST_RESIDUAL = 1e-3, 1e-8
