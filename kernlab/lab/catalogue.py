@@ -12,6 +12,7 @@ from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench import kernels as bench
 from kernlab.lab.bench import limit as bench_limit
 from kernlab.lab.bench import sparse as bench_sparse
+from kernlab.lab.bench import trust as bench_trust
 from kernlab.lab.bench.nystrom import studies as bench_nystrom
 from kernlab.lab.engine import record, run
 from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy, unknown
@@ -42,6 +43,7 @@ _PACKAGES = {
     bench_sparse: None,
     bench_hss: None,
     bench_limit: None,
+    bench_trust: None,
 }
 
 

@@ -1,0 +1,203 @@
+"""What a stranger gets who turns nothing: accuracy by default, and memory as promised.
+
+"trust-defaults" fits every machine with the defaults of its class on sets that nobody tuned for,
+beside a support vector machine, a linear one, and the most frequent class. "trust-memory" fits in
+processes of their own, and sets what they grew by beside `max_memory`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVC, LinearSVC
+
+from kernlab import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
+from kernlab.datasets import generators as made
+from kernlab.datasets import load_dataset
+from kernlab.lab.engine import Point, Study, catalogued, means, product
+from kernlab.runtime import MemoryLimitError, parse_bytes
+
+MACHINES = {
+    "LASN": lambda: LASN(random_state=0),
+    "LLSVM": lambda: LLSVM(random_state=0),
+    "SparseCholeskySVC": lambda: SparseCholeskySVC(),
+    "SparseCholeskySVC, sigma by cross-validation": lambda: SparseCholeskySVC(sigma="cv"),
+    "HSSSVC": lambda: HSSSVC(random_state=0),
+    "FPC": lambda: FPC(),
+    "KernelMachine": lambda: KernelMachine(random_state=0),
+    "SVC": lambda: SVC(),
+    "LinearSVC": lambda: LinearSVC(random_state=0),
+    "most frequent class": lambda: DummyClassifier(),
+}
+SETS = (
+    "a9a", "banknote", "breast-cancer", "heart_scale", "htru2", "ijcnn1", "magic", "mushrooms",
+    "occupancy", "shuttle", "skin_nonskin", "svmguide1",
+)  # fmt: skip
+FEW = ("checkerboard", "68 features", "rare class")  # of the quick profile
+GENERATED = {
+    "swiss roll": lambda n: made.swiss_roll(n),
+    "checkerboard": lambda n: made.checkerboard(n),
+    "two moons": lambda n: made.two_moons(n),
+    "circles": lambda n: made.circles(n),
+    "spirals": lambda n: made.spirals(n),
+    "gaussians": lambda n: made.gaussians(n),
+    "68 features": lambda n: make_classification(n, 68, n_informative=20, random_state=0),
+    "8 features": lambda n: make_classification(n, 8, n_informative=6, random_state=1),
+    "rare class": lambda n: make_classification(n, 9, weights=[0.95], random_state=2),
+    "300 features": lambda n: make_classification(n, 300, n_informative=5, random_state=3),
+}
+ROWS = {"quick": 400, "standard": 4000, "paper": 10_000}
+LIMITS = {"quick": ("30MB",), "standard": ("30MB", "100MB", "500MB")}
+SHAPES = {  # rows, columns, entries in a row (None: dense), precision, classes
+    "dense": (20_000, 20, None, "float64", 2),
+    "single": (20_000, 20, None, "float32", 2),
+    "ten classes": (20_000, 20, None, "float64", 10),
+    "sparse": (20_000, 20_000, 20, "float64", 2),
+    "wide": (1000, 5000, None, "float64", 2),
+}
+LARGE = {"long": (100_000, 20, None, "float64", 2)}
+
+
+# ---------------------------------------------------------------------------------- defaults
+@catalogued("trust-defaults", "What the defaults give on data that nobody tuned for", paper="bench")
+def defaults(datasets=None, seed=0):
+    """Are the defaults of every machine better than the most frequent class and a linear machine?
+
+    Parameters
+    ----------
+    datasets : sequence of str, optional
+        By default ten generated sets and twelve of the registry; of the quick profile, three.
+    """
+
+    def grid(profile):
+        chosen = datasets or (FEW if profile == "quick" else [*GENERATED, *SETS])
+        return product(chosen, list(MACHINES), rows=ROWS[profile])
+
+    return Study(
+        grid=grid,
+        measure=measure_default,
+        key_figures=means("test_accuracy", by=["method"]),
+        seed=seed,
+    )
+
+
+def measure_default(point, seed):
+    """Accuracy on rows that were set aside, and what the machine warned of."""
+    X, y = _rows(point.dataset, point["rows"], seed)
+    cut = 2 * len(y) // 3
+    machine = MACHINES[point.method]()
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        machine.fit(X[:cut], y[:cut])
+    seconds = time.perf_counter() - began
+    result = getattr(machine, "result_", None)
+    return {
+        "n_train": cut,
+        "n_features": X.shape[1],
+        "fit_seconds": seconds,
+        "test_accuracy": float(machine.score(X[cut:], y[cut:])),
+        "gap": None if result is None else result.relative_gap,
+        "warned": "; ".join(sorted({w.category.__name__ for w in told})),
+    }
+
+
+def _rows(name, n, seed):
+    """Rows in random order, each feature scaled to [-1, 1]."""
+    if name in GENERATED:
+        X, y = GENERATED[name](n)
+    else:
+        data = load_dataset(name)
+        X, y = data.X_train, data.y_train
+    order = np.random.default_rng(seed).permutation(len(y))[:n]
+    return MaxAbsScaler().fit_transform(X[order]), np.asarray(y)[order]
+
+
+# ------------------------------------------------------------------------------------ memory
+@catalogued(
+    "trust-memory", "What fits grow by beside the max_memory that they were given", paper="bench"
+)
+def memory(seed=0):
+    """Does no fit grow by more than 1.1 times its max_memory and 50 MB, or is it refused before?"""
+
+    def grid(profile):
+        shapes = ("dense", "sparse") if profile == "quick" else SHAPES | LARGE
+        machines = [name for name, make in MACHINES.items() if hasattr(make(), "max_memory")]
+        return [
+            Point.make(shape, machine, variant=limit)
+            for limit in LIMITS.get(profile, LIMITS["standard"])
+            for shape in shapes
+            for machine in (machines if profile != "quick" else ["LASN", "LLSVM"])
+        ]
+
+    return Study(grid=grid, measure=measure_memory, key_figures=_promises, seed=seed)
+
+
+def measure_memory(point, seed):
+    """One fit in a process of its own: promise, growth, and their ratio."""
+    job = json.dumps([point.dataset, point.method, point.variant, seed])
+    script = f"from {__name__} import serve; serve()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=job, capture_output=True, text=True, env=os.environ
+    )
+    if done.returncode:
+        raise RuntimeError(" ".join(done.stderr.strip().splitlines()[-2:]))
+    grown, refused, seconds = json.loads(done.stdout.splitlines()[-1])
+    promise = parse_bytes(point.variant)
+    return {
+        "promise_bytes": promise,
+        "grown_bytes": grown,
+        "ratio": grown / promise,
+        "is_kept": grown <= 1.1 * promise + 50e6,
+        "is_refused": refused,
+        "fit_seconds": seconds,
+    }
+
+
+def serve():
+    """What that process does: a small fit, which compiles, and then the one that counts."""
+    shape, method, limit, seed = json.load(sys.stdin)
+    warnings.simplefilter("ignore")
+    X, y = _random_rows((SHAPES | LARGE)[shape], seed)
+    MACHINES[method]().fit(X[:200], y[:200])
+    machine, refused = MACHINES[method]().set_params(max_memory=limit), False
+    Path("/proc/self/clear_refs").write_text("5")  # forget the largest size so far
+    before, began = _held("VmRSS"), time.perf_counter()
+    try:
+        machine.fit(X, y)
+    except MemoryLimitError:
+        refused = True
+    print(json.dumps([_held("VmHWM") - before, refused, time.perf_counter() - began]))
+
+
+def _held(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def _random_rows(shape, seed):
+    n, p, entries, dtype, classes = shape
+    draw = np.random.default_rng(seed)
+    if entries is None:
+        X = draw.standard_normal((n, p)).astype(dtype)
+        return X, np.digitize(X[:, 0], np.linspace(-1, 1, classes + 1)[1:-1])
+    places = np.repeat(np.arange(n), entries), draw.integers(0, p, n * entries)
+    return sp.csr_matrix((np.ones(n * entries, dtype), places), (n, p)), draw.integers(0, 2, n)
+
+
+def _promises(table):
+    """How many promises were kept, and the largest ratio among those that were not refused."""
+    kept, refused = table["is_kept"].astype(bool), table["is_refused"].astype(bool)
+    return {
+        "promises kept": f"{int(kept.sum())} of {len(table)}",
+        "refused beforehand": f"{int(refused.sum())}",
+    }
