@@ -1,11 +1,14 @@
 """Features in all their forms against dense algebra, and what products of them cost."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from kernlab.features import Features, as_features
 from kernlab.runtime import MemoryLimitError
+from kernlab.solvers import solve_newton
 
 N, K = 700, 5
 VALUES = np.random.default_rng(0).normal(size=(N, 6))
@@ -178,3 +181,16 @@ def test_values_computed_in_every_pass_give_the_same_products():
         np.testing.assert_array_equal(totals, groups.sum(axis=0))
     assert asked
     assert streamed.A is None
+
+
+def test_features_without_room_say_what_a_pass_costs(monkeypatch):
+    F = np.random.default_rng(0).normal(size=(400, 30))
+    formed = Features.formed(F.shape, lambda rows, room: F[rows])
+    y = np.sign(F[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solve_newton(formed, y, C=1.0)  # quick passes are nobody's concern
+        monkeypatch.setattr("kernlab.features.SLOW_PASS", 0.0)
+        solve_newton(F, y, C=1.0)
+        with pytest.raises(UserWarning, match=r"96 kB, more than .* formed again .* about \S+ s"):
+            solve_newton(formed, y, C=1.0, max_memory="50kB")

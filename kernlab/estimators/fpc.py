@@ -17,6 +17,7 @@ from kernlab.estimators.machine import (
     keep,
     same,
     some_rows,
+    warn_if_no_better,
 )
 from kernlab.rows import is_collection, validate_rows
 
@@ -67,6 +68,8 @@ def _with_best_degree(machine, X, y, sample_weight):
     if not pair:
         best = machine.with_params(degree=degree).fit(X, y, sample_weight)
     best.validation_accuracy_ = {s: accuracies[s] / len(splits) for s in sorted(degrees)}
+    advice = "Try another basis, scale the features, raise max_degree, or take LASN."
+    warn_if_no_better(machine, accuracies[degree] / len(splits), rows, advice)
     total = time.perf_counter() - began
     best.timings_ |= {"choose degree": choosing, "total": total}
     return best

@@ -7,6 +7,7 @@ first k of the same landmarks. One machine is the smallest such family, and a sw
 """
 
 import time
+import warnings
 from collections.abc import Hashable
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -15,6 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -36,7 +41,7 @@ from kernlab.parameters import (
     word,
 )
 from kernlab.rows import ArrayRows, Rows, distinct_rows, validate_rows
-from kernlab.runtime import bar_options, memory_limit, telling
+from kernlab.runtime import bar_options, levels_to_the_user, memory_limit, telling
 from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
 
 CHECKS = {  # where machines say more, or less, than the table of all parameters
@@ -53,6 +58,8 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
     "solver": word,
     "verbose": (lambda value, name: isinstance(value, bool) or not_negative(value, name), ()),
 }
+LINEAR_FOLDS, MOST_FOR_LINEAR = 3, 2000  # of the linear machine that others are held against
+CLEARLY = 0.01  # worse, in accuracy
 SECONDS_BETWEEN_LINES = 1.0  # of what a verbose fit prints about its steps
 DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
 ON_CLUSTER = ("newton", "hinge-admm", "sbm")  # solvers of rows that lie on a cluster
@@ -588,3 +595,35 @@ def _stored(plan, approximation, results):
         coefficients = dual.T
     support = np.flatnonzero(coefficients.any(axis=0))
     return fitted | {"support_": support, "dual_coef_": coefficients[:, support]}
+
+
+# ------------------------------------------------------------------------------ no better than ...
+def warn_if_no_better(machine, accuracy, rows, advice):
+    """Warn, with the figures, where the accuracy on rows that were held out is not above the share
+    of the most frequent class, or clearly below that of a linear machine on some of the rows."""
+    counts = np.unique(rows.labels, return_counts=True)[1]
+    majority, linear = counts.max() / counts.sum(), 0.0
+    if counts.min() >= 3 * LINEAR_FOLDS and rows.shape[1] <= MOST_FOR_LINEAR:
+        linear = _linear_accuracy(rows)
+    if accuracy > majority and accuracy >= linear - CLEARLY:
+        return
+    beside = f", and a linear machine {100 * linear:.1f} %" if linear else ""
+    warnings.warn(
+        f"{type(machine).__name__} is right on {100 * accuracy:.1f} % of held-out rows, where the "
+        f"most frequent class alone makes {100 * majority:.1f} %{beside}. {advice}",
+        UserWarning,
+        stacklevel=levels_to_the_user(),
+    )
+
+
+def _linear_accuracy(rows):
+    """The cross-validated accuracy of a linear machine on at most `MOST_FOR_LINEAR` rows."""
+    n, draw = len(rows), np.random.default_rng(0)
+    some = np.sort(draw.choice(n, min(n, MOST_FOR_LINEAR), replace=False))
+    X, y = rows.take(some), rows.labels[some]
+    # Its coordinate descent always ends, which its Newton method does not on vanishing features.
+    linear = LinearSVC(dual=True, max_iter=300, random_state=0)
+    model = make_pipeline(MaxAbsScaler(), linear)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is a yardstick, of a few hundredths of a second
+        return float(cross_val_score(model, X, y, cv=LINEAR_FOLDS).mean())

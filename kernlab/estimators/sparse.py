@@ -18,7 +18,14 @@ from kernlab.approximations.compact import (
     predict_entries,
     radius_by_quantile,
 )
-from kernlab.estimators.machine import WHERE_USED, Classifier, gamma_of, keep, same
+from kernlab.estimators.machine import (
+    WHERE_USED,
+    Classifier,
+    gamma_of,
+    keep,
+    same,
+    warn_if_no_better,
+)
 from kernlab.estimators.sweep import sweep
 from kernlab.rows import distinct_rows, validate_rows
 
@@ -132,6 +139,11 @@ def _with_best_sigma(machine, X, y, sample_weight):
     )
     fitted = machine.with_params(sigma=best_sigma(table)).fit(X, y, sample_weight)
     fitted.sigma_table_ = table
+    advice = (
+        "The floor on sparsity leaves narrow kernels only: lower `sparsity`, or take LASN, whose "
+        "kernel may be as wide as it likes."
+    )
+    warn_if_no_better(machine, table.accuracy.max(), rows, advice)
     return fitted
 
 

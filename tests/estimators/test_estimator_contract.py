@@ -2,6 +2,7 @@
 
 import doctest
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -246,6 +247,22 @@ def test_each_class_is_told_from_the_rest_as_alone(name):
     np.testing.assert_array_equal(machine.predict(NEW), chosen)
     assert machine.n_iter_ == max(result.n_iter for result in machine.results_)
     assert machine.result_.converged == all(result.converged for result in machine.results_)
+
+
+# ----------------------------------------------------------------------------- what is told
+@EACH
+def test_a_verbose_fit_tells_its_stages_and_steps(name, capsys):
+    quiet = scores(fitted(name))
+    assert capsys.readouterr().out == ""
+    machine = fitted(name, verbose=True)
+    np.testing.assert_array_equal(scores(machine), quiet)
+    told = capsys.readouterr().out.splitlines()
+    assert {line.partition(":")[0] for line in told} == {type(machine).__name__}
+    stages = {stage for stage in machine.timings_ if stage.startswith("approximate: ")}
+    for stage in stages:
+        assert any(stage.removeprefix("approximate: ") in line for line in told)
+    step = re.compile(rf"{machine.result_.solver}, step \d+, objective [-\d.e+]+")
+    assert any(step.search(line) for line in told)
 
 
 # -------------------------------------------------------------------------------- parameters

@@ -222,3 +222,16 @@ def test_svmguide1_as_in_figure_6(solver):
     fitted = SparseCholeskySVC(sigma=16.0, solver=solver).fit(data.X_train, data.y_train)
     assert fitted.sparsity_ == pytest.approx(0.84, abs=0.001)
     assert fitted.score(data.X_test, data.y_test) == pytest.approx(0.9615, abs=0.001)
+
+
+def test_no_better_than_the_majority_or_a_line_is_told_with_the_figures():
+    """In 30 dimensions no kernel with a floor of 99 % zeros sees its neighbours."""
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(300, 30))
+    labels = rows[:, 0] + 0.1 * draw.normal(size=300) > 0.4
+    told = r"right on \d\d\.\d % of held-out .* \d\d\.\d %, and a linear machine 9\d\.\d %"
+    with pytest.warns(UserWarning, match=told):
+        SparseCholeskySVC(sigma="cv", sparsity=0.99, solver="newton").fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*held-out")
+        SparseCholeskySVC(sigma="cv", solver="newton").fit(*make_moons(300, random_state=0))

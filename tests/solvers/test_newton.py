@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernlab.approximations import Nystrom
 from kernlab.features import Features
+from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_newton
 from kernlab.solvers.newton.core import best_step, intervals_for
 from kernlab.solvers.newton.preconditioners import ActiveGram, GroupedGram, cheapest
@@ -514,3 +515,14 @@ def test_impossible_requests_are_refused(changes, message):
     given = {"F": F, "y": y, "C": 1.0} | changes
     with pytest.raises(ValueError, match=message):
         solve_newton(given.pop("F"), given.pop("y"), **given)
+
+
+def test_matrices_of_the_factor_count_against_max_memory():
+    draw = np.random.default_rng(0)
+    F, y = draw.normal(size=(400, 300)), np.sign(draw.normal(size=400))
+    with pytest.raises(MemoryLimitError, match=r"factor for 300 features .* x 301\^2 x 8 bytes"):
+        solve_newton(F, y, C=1.0, method="direct", max_memory="1MB")
+    free, tight = (solve_newton(F, y, C=1.0, max_memory=m) for m in (None, "1MB"))
+    assert max(row["work"] for row in free.trace) > 0
+    assert max(row["work"] for row in tight.trace) == 0  # without a factor
+    assert tight.objective == pytest.approx(free.objective, rel=1e-6)

@@ -28,7 +28,7 @@ from kernlab.bandwidth import GAMMA_RULES
 from kernlab.features import Features
 from kernlab.kernels import Compact, askey_exponent
 from kernlab.parameters import one_of, positive
-from kernlab.runtime import single_blas_thread
+from kernlab.runtime import Stopwatch, single_blas_thread
 
 LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
 FEATURE_BYTES = 52  # an entry of L and of F, and of LIBLINEAR's copies of F
@@ -252,9 +252,10 @@ class CompactKernel(FeatureMap):
             matrix = self._matrix
             if beta:
                 matrix = (matrix + beta * sp.identity(self.rank_, format="csr")).tocsr()
-            factor = factorise(
-                matrix, max_memory=self.max_memory, entry_bytes=entry_bytes, **self._how
-            )
+            with Stopwatch().stage("order and factor"):  # whose own seconds are taken over below
+                factor = factorise(
+                    matrix, max_memory=self.max_memory, entry_bytes=entry_bytes, **self._how
+                )
             factor.permutation = self._near.order[factor.permutation]
             self.timings_ |= factor.seconds
             self._factors[beta] = factor
