@@ -311,7 +311,8 @@ def make_kernel(
         return kernel
     if callable(kernel):
         return Custom(kernel)
-    if kernel not in KERNELS:
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        kernel = str(kernel)
         meant = OTHER_NAMES.get(kernel)
         hint = f"; take {meant!r}" if meant else ""
         names = ", ".join(KERNELS)

@@ -22,6 +22,13 @@ def positive(value, name):
     return float(value)
 
 
+def moderate(value, name):
+    """The value as a float, if it is positive, and so are its square and its reciprocal."""
+    if not 1e-100 <= positive(value, name) <= 1e100:
+        raise ValueError(f"{name} must lie between 1e-100 and 1e100, not {value!r}")
+    return float(value)
+
+
 def not_negative(value, name):
     """The value as a float, if it is a finite number and not below zero."""
     if not (_is_finite(value) and value >= 0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -319,6 +319,7 @@ def missed(A, found):
     max_rank=st.sampled_from([0, 1, 5, 1000]),
     seed=st.integers(0, 1000),
 )
+@example(m=75, columns=110, rate=0.375, digits=11.0, max_rank=1000, seed=0)
 def test_what_is_left_is_below_the_tolerance(m, columns, rate, digits, max_rank, seed):
     A, tol = decaying(m, columns, rate, seed), 10.0**-digits
     found = interpolate(A, tol, max_rank=max_rank)

@@ -137,7 +137,8 @@ def _false_claim(machine, case, decisions):
             dual = np.zeros(len(sign))
             dual[machine.support_] = machine.dual_coef_[number]
             scores = np.asarray(operator @ dual, WIDE)
-            rounding = 100 * np.finfo(operator.dtype).eps * float(np.abs(dual).sum())
+            sizes = np.abs(operator @ np.eye(len(sign))) @ np.abs(dual)
+            rounding = 100 * np.finfo(operator.dtype).eps * float(sizes.max())
             length = dual.astype(WIDE) @ scores
         wrong = _compare(machine, result, sign, scores, length, b, weights[live], rounding)
         if wrong:

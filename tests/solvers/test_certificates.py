@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from kernlab.kernels import RBF, kernel_product
-from kernlab.solvers import best_intercept, certify_dual, certify_primal
+from kernlab.solvers import best_intercept, certify_dual, certify_primal, solve_newton
 from kernlab.solvers.losses import LOSSES, get_loss, row_costs, signs
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))
@@ -280,3 +280,13 @@ def test_libsvm_on_real_data(real_data, name, gamma):
     assert 0.0 <= certificate.relative_gap < 1e-3
     assert certificate.kkt_residual <= 1.001e-3
     assert certificate.primal > 10.0  # neither is trivial
+
+
+@pytest.mark.parametrize("cost", [1e-200, 1e-290])
+def test_bounds_do_not_vanish_with_tiny_costs(cost):
+    """In the limit the scores are zero, and both objectives are the sum of costs."""
+    F, y = np.random.default_rng(0).normal(size=(20, 3)), np.tile([1.0, -1.0], 10)
+    proof = certify_primal(F, y, np.zeros(3), None, C=cost, loss="squared_hinge")
+    assert proof.dual == pytest.approx(proof.primal, rel=1e-9)
+    found = solve_newton(F, y, C=cost, intercept="penalised")
+    assert found.dual_objective == pytest.approx(20 * cost, rel=1e-9)

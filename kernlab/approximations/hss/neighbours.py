@@ -41,6 +41,7 @@ from kernlab.runtime import (
     thread_count,
 )
 
+LARGEST = 1e18  # whose square single precision holds
 RECALL_POINTS = 100
 GOOD_RECALL = 0.99
 PROJECTION_LEAF = 6000  # points among which the reference compares all pairs
@@ -330,6 +331,11 @@ def _is_filled(X, settings):
 def _in_order(X, order, settings):
     """The rows in the tree's order, in the precision asked for."""
     dtype = settings["dtype"]
+    values = X.data if sp.issparse(X) else X
+    if dtype == np.float32 and X.dtype != dtype and np.abs(values).max(initial=0.0) > LARGEST:
+        raise ValueError(
+            "dtype='float32' cannot hold the squares of these rows: take dtype=None, or scale them"
+        )
     if sp.issparse(X):
         rows = X[order].astype(dtype)
         return rows.toarray() if _is_filled(X, settings) else rows

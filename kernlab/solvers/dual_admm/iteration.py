@@ -34,7 +34,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_scalar
 
-from kernlab.parameters import positive
+from kernlab.parameters import moderate, positive
 from kernlab.runtime import require_memory
 from kernlab.solvers.certificates import (
     INTERCEPTS,
@@ -292,8 +292,7 @@ class _Iteration:
             if beta not in BETAS:
                 raise ValueError(f"beta={beta!r} is not a number nor one of {', '.join(BETAS)}")
             return self._raised(FIRST_BETA if self._adaptive else paper_beta(n))
-        if not (np.isfinite(beta) and beta > 0):
-            raise ValueError(f"beta must be a positive number, not {beta!r}")
+        beta = moderate(beta, "beta")
         if not self._converges(beta):
             raise ValueError(
                 f"ADMM does not converge at beta={beta:g}, because K~ has an eigenvalue near or "
@@ -324,7 +323,7 @@ class _Iteration:
     def _balance(self, residuals, z, v, columns):
         """Change beta where x comes to z and the multipliers come to rest at different speeds."""
         apart, moving = residuals
-        ratio = float(np.exp(0.5 * np.mean(np.log(apart / moving))))
+        ratio = float(np.exp(0.5 * np.mean(np.log(apart) - np.log(moving))))
         if 1.0 / UNBALANCED < ratio < UNBALANCED:
             return False
         beta = self._solve.beta
@@ -424,8 +423,9 @@ def _lengths(A):
     return np.sqrt(np.einsum("ij,ij->j", A, A))
 
 
+@np.errstate(over="ignore")
 def _relative(A, lengths):
-    return np.maximum(_lengths(A) / np.maximum(lengths, TINY), TINY)
+    return np.clip(_lengths(A) / np.maximum(lengths, TINY), TINY, 1e300)
 
 
 # ---------------------------------------------------------------------------- what comes out of it

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.cluster import ClusterFeatures
-from kernlab.parameters import positive
+from kernlab.parameters import moderate
 from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.cluster import ClusterData, RowState
@@ -96,7 +96,7 @@ def solve_hinge_admm(
     tol, max_iter = check_limits(
         default_tol if tol is None else tol, default_steps if max_iter is None else max_iter
     )
-    alpha, beta = positive(alpha, "alpha"), positive(beta, "beta")
+    alpha, beta = moderate(alpha, "alpha"), moderate(beta, "beta")
     along = len(call.costs)
     if on_cluster:
         data = ClusterData(F, call.columns, along, intercept, certified)
