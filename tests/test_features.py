@@ -192,7 +192,5 @@ def test_features_without_room_say_what_a_pass_costs(monkeypatch):
         solve_newton(formed, y, C=1.0)  # quick passes are nobody's concern
         monkeypatch.setattr("kernlab.features.SLOW_PASS", 0.0)
         solve_newton(F, y, C=1.0)
-        with pytest.raises(
-            UserWarning, match=r"96 kB, more than .* (formed|computed) again .* about \S+ s"
-        ):
+        with pytest.raises(UserWarning, match=r"96 kB, more .* again .* about \S+ s"):
             solve_newton(formed, y, C=1.0, max_memory="50kB")
