@@ -31,6 +31,9 @@ PARAMETERS = {
     },
     "51_fpc_real_data": OWN | {"REPEATS": 1},
     "52_fpc_at_scale": {"SIZES": [60, 120], "ROWS": 3000, "CENTRES": [50], "REPEATS": 1},
+    "60_showdown": OWN | {"METHODS": ["LASN", "linear"], "ROWS": 150, "CAP": 2.0},
+    "61_algebra_and_scaling": OWN | {"N_LANDMARKS": 10, "SIZES": [200, 400], "RANKS": [5, 10]},
+    "62_errata": {"WHICH": ["hss 25"]},
     "70_many_machines": {"ROWS": 20_000, "LANDMARKS": 20, "COST": 1.0, "WORKERS": 1},
 }  # fmt: skip
 
