@@ -1,12 +1,16 @@
 """Fixtures that all tests share."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 # No test may try a download because a data set happens to be absent.
 os.environ.setdefault("KERNLAB_OFFLINE", "1")
+# A job in the background ignores Ctrl-C, and so would its children, on which tests try it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,9 @@ os._exit(0)
 def interrupted(work, shape=(2000, 5), setup="", stage=None, wait=1.0):
     """The seconds until a signal was heard; the signal comes `wait` seconds into a stage."""
     script = SCRIPT.format(work=work, shape=shape, setup=setup, stage=stage, wait=wait)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     seconds, as_before = json.loads(done.stdout.splitlines()[-1])
     assert as_before

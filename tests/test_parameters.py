@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernlab.bandwidth import gamma_from_sigma
+from kernlab.kernels import gamma_from_sigma
 from kernlab.parameters import check_parameters, one_of, share
 
 BAD = {

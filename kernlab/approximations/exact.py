@@ -18,7 +18,7 @@ import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.approximations.base import FeatureMap, held_bytes
-from kernlab.approximations.landmarkmap import CholeskyMap, SpectralMap
+from kernlab.approximations.nystrom import CholeskyMap, SpectralMap
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite
 from kernlab.lapack import cholesky_factor, pivoted_cholesky

@@ -5,13 +5,13 @@ from functools import cache, partial
 
 import numpy as np
 
-from kernlab.bandwidth import total_variance
 from kernlab.datasets.download import recorded
 from kernlab.datasets.files import DataNotFound, find, not_found, where
 from kernlab.datasets.load import fetch_missing, generated_sizes, read_rows
 from kernlab.datasets.readers import digest_of, is_expected, wrong_checksum
 from kernlab.datasets.registry import get_entry, get_protocol, registry
 from kernlab.datasets.splits import plan_split, split_rows
+from kernlab.kernels import total_variance
 from kernlab.rows.text import DataError
 
 

@@ -18,11 +18,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from kernlab.bandwidth import resolve_gamma
 from kernlab.costs import Cost, Sizes, rates
 from kernlab.estimators.papers import LASN, LLSVM, KernelMachine
 from kernlab.estimators.sweep import sweep
-from kernlab.kernels import RBF
+from kernlab.kernels import RBF, resolve_gamma
 from kernlab.rows import validate_rows
 from kernlab.runtime import MemoryLimitError, format_bytes, parse_bytes
 

@@ -26,10 +26,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from tqdm.auto import tqdm
 
 from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
-from kernlab.bandwidth import GAMMA_RULES, gamma_from_sigma
 from kernlab.cluster import Targets
 from kernlab.costs import Cost, Sizes, cost_of
 from kernlab.estimators.deciding import qualities_of, scores_of
+from kernlab.kernels import GAMMA_RULES, gamma_from_sigma
 from kernlab.parameters import (
     check_parameters,
     flag,

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from kernlab.rows.arrays import ArrayRows, Rows, as_dense
-from kernlab.rows.duplicates import DistinctRows, distinct_rows, merged_rows
 from kernlab.rows.files import open_rows
+from kernlab.rows.products import DistinctRows, distinct_rows, merged_rows
 from kernlab.rows.text import DataError
 
 __all__ = [

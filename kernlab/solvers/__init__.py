@@ -12,8 +12,8 @@ from kernlab.solvers.linear.liblinear import solve_liblinear
 from kernlab.solvers.linear.sbm import solve_sbm
 from kernlab.solvers.newton.features import solve_newton
 from kernlab.solvers.newton.kernel import solve_newton_cg
+from kernlab.solvers.problems import SolverResult, summarise
 from kernlab.solvers.registry import SOLVERS, SolverSpec, get_solver
-from kernlab.solvers.result import SolverResult, summarise
 
 __all__ = [
     "SOLVERS",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernlab.features import as_features
-from kernlab.solvers.losses import get_loss, row_costs, signs
+from kernlab.solvers.problems import get_loss, row_costs, signs
 
 INTERCEPTS = ("free", "penalised", "none")
 

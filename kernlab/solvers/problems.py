@@ -8,16 +8,36 @@ one entry, too); a list over the columns, of results or of such lists, where y i
 stands for a solver's own default. `start` is where to begin: a `SolverResult` of a problem nearby
 (another C, say), which a solver that always begins afresh may ignore, or what the solver's
 docstring says; for a matrix y a list with one entry for each column, None allowed.
+
+The losses of a support vector machine, and what their duals look like.
+
+All problems here are
+
+    minimise over w, b   1/2 |w|^2 + sum_i C_i loss(y_i (w . x_i + b))                    (P)
+
+and their duals
+
+    maximise over a      sum_i a_i - 1/2 |sum_i a_i y_i x_i|^2 - sum_i a_i^2 curvature / C_i   (D)
+    subject to           0 <= a_i <= upper_i,   and sum_i a_i y_i = 0 where b is free.
+
+w and a belong together where w = sum_i a_i y_i x_i and a_i = C_i times minus the loss's slope.
+
+What every solver returns, and the one warning for a solver that falls short.
 """
 
+import math
+import numbers
+import warnings
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from numbers import Integral, Real
 
 import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.cluster import Targets
-from kernlab.solvers.losses import row_costs
-from kernlab.solvers.result import SolverResult
+from kernlab.runtime import levels_to_the_user
 
 OPTIONAL = ("tol", "max_iter", "random_state", "max_memory")
 
@@ -117,3 +137,155 @@ def check_limits(tol, max_iter, names=("tol", "max_iter")):
 def _without_defaults(parameters):
     """The parameters without those that are None for a solver's own default."""
     return {k: v for k, v in parameters.items() if v is not None or k not in OPTIONAL}
+
+
+@dataclass(frozen=True)
+class Loss:
+    name: str
+    curvature: float  # the dual's quadratic term: 0 for the hinge, 1/4 for the squared hinge
+
+    def value(self, margins):
+        """The loss of each row, given y_i f(x_i)."""
+        slack = np.maximum(0.0, 1.0 - margins)
+        return slack * slack if self.curvature else slack
+
+    def slope(self, margins):
+        """Minus the derivative with respect to the margin (the hinge's at the kink: 0)."""
+        slack = np.maximum(0.0, 1.0 - margins)
+        return 2.0 * slack if self.curvature else (slack > 0).astype(margins.dtype)
+
+    def upper(self, costs):
+        """The largest dual variables that are allowed."""
+        return np.where(costs > 0, np.inf, 0.0) if self.curvature else costs
+
+    def dual_diagonal(self, costs):
+        """What the loss adds to the diagonal of the dual's matrix: 1 / (2 C), or nothing."""
+        return 2.0 * self.curvature / costs if self.curvature else np.zeros_like(costs)
+
+
+HINGE = Loss("hinge", 0.0)
+SQUARED_HINGE = Loss("squared_hinge", 0.25)
+LOSSES = {loss.name: loss for loss in (HINGE, SQUARED_HINGE)}
+
+
+def get_loss(name):
+    if name not in LOSSES:
+        raise ValueError(f"loss={name!r} is not one of {', '.join(LOSSES)}")
+    return LOSSES[name]
+
+
+def signs(y, n_rows):
+    """The labels as numbers -1.0 and 1.0, one per row; anything else is refused."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.shape != (n_rows,):
+        raise ValueError(f"{n_rows} rows of features, but labels of shape {y.shape}")
+    if not np.all(np.abs(y) == 1.0):
+        raise ValueError(f"labels must be -1 and 1; these are {np.unique(y)[:5]}")
+    return y
+
+
+SMALLEST, LARGEST = 1e-300, 1e150  # costs, whose reciprocals and squares are still numbers
+
+
+def row_costs(C, n_rows, sample_weight=None):
+    """C for each row: C times its weight; a row of weight zero counts for nothing."""
+    if not (isinstance(C, numbers.Real) and np.isfinite(C) and C > 0):
+        raise ValueError(f"C must be a positive number, not {C!r}")
+    costs = _weighted(C, n_rows, sample_weight)
+    if np.any((costs > LARGEST) | ((costs < SMALLEST) & (costs > 0))):
+        named = f"C={C!r}" if sample_weight is None else f"C={C!r} times sample_weight"
+        raise ValueError(
+            f"{named} is beyond what can be computed with: a row's cost must lie between "
+            f"{SMALLEST:g} and {LARGEST:g}, or be 0"
+        )
+    return costs
+
+
+def _weighted(C, n_rows, sample_weight):
+    if sample_weight is None:
+        return np.full(n_rows, float(C))
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
+    return float(C) * weights
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """The outcome of one optimisation and how good it is.
+
+    `gap` is primal minus dual objective, an upper bound on how far the objective is from its
+    optimum; `kkt_residual` is the largest violation of the optimality conditions (which one, the
+    solver's docstring says). Either is None where the method has none.
+    """
+
+    coefficients: np.ndarray
+    intercept: float
+    objective: float
+    n_iter: int
+    converged: bool
+    solver: str
+    dual_objective: float | None = None
+    kkt_residual: float | None = None
+    dual_variables: np.ndarray | None = field(default=None, repr=False)
+    seconds: float = 0.0
+    trace: tuple = field(default=(), repr=False)
+    message: str = ""
+
+    @property
+    def gap(self):
+        return None if self.dual_objective is None else self.objective - self.dual_objective
+
+    @property
+    def relative_gap(self):
+        if self.dual_objective is None:
+            return None
+        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
+
+    @property
+    def observed_order(self):
+        """The order of convergence seen at the last step, where the solver's trace has one."""
+        orders = [row["order"] for row in self.trace if row.get("order") is not None]
+        return orders[-1] if orders else None
+
+    def trace_table(self):
+        """The course of the solution: iteration, objective, residual, seconds."""
+        return pd.DataFrame(list(self.trace))
+
+
+def summarise(results):
+    """One result for several binary problems: worst gap and residual, most iterations."""
+    results = list(results)
+    if len(results) == 1:
+        return results[0]
+    worst = max(results, key=lambda r: (not r.converged, r.relative_gap or 0.0))
+    residuals = [r.kkt_residual for r in results if r.kkt_residual is not None]
+    return replace(
+        worst,
+        n_iter=max(r.n_iter for r in results),
+        converged=all(r.converged for r in results),
+        kkt_residual=max(residuals, default=None),
+        seconds=sum(r.seconds for r in results),
+    )
+
+
+def observed_order(residuals):
+    """log(r_i / r_{i-1}) / log(r_{i-1} / r_{i-2}) of the last three: 1 is linear, 2 quadratic.
+
+    None where they are fewer, or do not fall.
+    """
+    last = residuals[-3:]
+    if len(last) < 3 or not last[0] > last[1] > 0.0 or last[2] <= 0.0:
+        return None
+    return math.log(last[2] / last[1]) / math.log(last[1] / last[0])
+
+
+def warn_unless_converged(result, *, figure, reached, tol, advice):
+    """Warn once, with the figure reached, the tolerance and what to try next."""
+    if not result.converged:
+        warnings.warn(
+            f"{result.solver} stopped after {result.n_iter} iterations with {figure} "
+            f"{reached:.2e}, above the tolerance {tol:.2e}. {advice}",
+            ConvergenceWarning,
+            stacklevel=levels_to_the_user(),
+        )

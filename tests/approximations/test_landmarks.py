@@ -9,11 +9,11 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from kernlab.approximations import Nystrom
-from kernlab.approximations.kmeans import kmeans_centres
 from kernlab.approximations.landmarks import (
     LANDMARKS,
     _rpcholesky,
     choose_landmarks,
+    kmeans_centres,
     resolve_n_landmarks,
 )
 from kernlab.kernels import make_kernel
@@ -165,7 +165,7 @@ def test_a_cluster_that_loses_its_rows_starts_again_at_the_worst_served_row():
 
 
 def test_sparse_rows_of_many_features_stay_sparse(monkeypatch):
-    monkeypatch.setattr("kernlab.approximations.kmeans.DENSE_BYTES", 0)
+    monkeypatch.setattr("kernlab.approximations.landmarks.DENSE_BYTES", 0)
     X = sp.random(300, 500, density=0.02, random_state=0, format="csr")
     centres = kmeans_centres(X, 12, 3, np.random.default_rng(0))
     assert sp.issparse(centres)

@@ -13,8 +13,7 @@ from sklearn.svm import LinearSVC
 
 from kernlab import KernelMachine
 from kernlab.approximations import Nystrom
-from kernlab.approximations.landmarkmap import spectral_map
-from kernlab.approximations.nystrom import FACTORS
+from kernlab.approximations.nystrom import FACTORS, spectral_map
 from kernlab.runtime import MemoryLimitError
 
 DIGITS, Y = load_digits(return_X_y=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernlab import SparseCholeskySVC
 from kernlab.estimators.sparse import cross_validate_sigma
-from kernlab.rows import distinct_rows, duplicates
+from kernlab.rows import distinct_rows, products
 
 RNG = np.random.default_rng(0)
 GRID = RNG.integers(0, 12, (600, 2)) / 12.0  # about 144 places, in each several rows
@@ -53,7 +53,7 @@ def test_features_that_are_exchanged_or_shifted_are_other_rows():
 
 
 def test_keys_that_collide_merge_nothing(monkeypatch):
-    monkeypatch.setattr(duplicates, "_keys", lambda table, seed: np.zeros(len(table), np.uint64))
+    monkeypatch.setattr(products, "_keys", lambda table, seed: np.zeros(len(table), np.uint64))
     assert distinct_rows(np.arange(4.0)[:, None]) is None
 
 

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from kernlab.kernels import RBF, kernel_product
 from kernlab.solvers import best_intercept, certify_dual, certify_primal, solve_newton
-from kernlab.solvers.losses import LOSSES, get_loss, row_costs, signs
+from kernlab.solvers.problems import LOSSES, get_loss, row_costs, signs
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))
 INTERCEPT = pytest.mark.parametrize("intercept", ["free", "penalised", "none"])

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from kernlab.approximations import nystrom
 from kernlab.solvers import certify_dual, certify_primal, solve_dcd
 from kernlab.solvers.linear import dcd as coordinate
-from kernlab.solvers.losses import LOSSES
+from kernlab.solvers.problems import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))
 INTERCEPT = pytest.mark.parametrize("intercept", ["penalised", "none"])

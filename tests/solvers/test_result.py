@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.solvers import SolverResult, summarise
-from kernlab.solvers.result import observed_order, warn_unless_converged
+from kernlab.solvers.problems import observed_order, warn_unless_converged
 
 
 def result(objective=2.0, dual=1.5, **changes):

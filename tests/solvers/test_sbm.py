@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from kernlab.features import Features, as_features
 from kernlab.solvers import certify_primal, solve_sbm
-from kernlab.solvers.losses import LOSSES
+from kernlab.solvers.problems import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))
 INTERCEPT = pytest.mark.parametrize("intercept", ["penalised", "none"])

@@ -24,9 +24,8 @@ from kernlab.approximations.compact.backends import BACKENDS, ORDERINGS, NotPosi
 from kernlab.approximations.compact.factor import FACTOR_BYTES, Analysis, factorise
 from kernlab.approximations.compact.widths import predict_entries, resolve_kernel
 from kernlab.approximations.spectrum import gershgorin_radii, smallest_eigenvalue
-from kernlab.bandwidth import GAMMA_RULES
 from kernlab.features import Features
-from kernlab.kernels import Compact, askey_exponent
+from kernlab.kernels import GAMMA_RULES, Compact, askey_exponent
 from kernlab.parameters import one_of, positive
 from kernlab.runtime import Stopwatch, single_blas_thread
 
@@ -105,7 +104,7 @@ class CompactKernel(FeatureMap):
     # ------------------------------------------------------------------------ fitting
     def count_rows(self, counts):
         """Let each row stand for so many equal ones: its shift is then 1 / count of theirs (see
-        `kernlab.rows.duplicates`)."""
+        `kernlab.rows.products`)."""
         return self.set_params(shift=self.shift / counts)
 
     def _make_kernel(self, X, sample_weight=None):

@@ -18,8 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernlab.approximations.compact.assembly import WAY_OUT, assembly_bytes, entry_bytes
-from kernlab.bandwidth import gamma_from_sigma, positive, resolve_gamma, width
-from kernlab.kernels import Compact, askey_exponent
+from kernlab.kernels import (
+    Compact,
+    askey_exponent,
+    gamma_from_sigma,
+    positive,
+    resolve_gamma,
+    width,
+)
 from kernlab.rows.products import prepare_right, squared_distances
 from kernlab.runtime import require_memory
 

@@ -21,7 +21,7 @@ from kernlab.rows import validate_rows
 from kernlab.runtime import require_memory, row_blocks
 from kernlab.solvers import certify_primal
 from kernlab.solvers.linear.liblinear import dual_near, liblinear_rows
-from kernlab.solvers.losses import row_costs
+from kernlab.solvers.problems import row_costs
 
 BLOCK_BYTES = 2**26  # features of new rows at a time
 

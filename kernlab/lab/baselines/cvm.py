@@ -17,7 +17,7 @@ import numpy as np
 
 from kernlab.lab.baselines.kernel import DualMachine, fill_row, kernel_rows
 from kernlab.runtime import REORDERED_SUMS, memory_limit, njit
-from kernlab.solvers.losses import SQUARED_HINGE
+from kernlab.solvers.problems import SQUARED_HINGE
 
 SAMPLES = 59  # with 95 % probability the farthest of them is among the farthest 5 % of all
 SHRINK = 0.7  # of tau, where nothing in a sample is outside; it begins here, too

@@ -14,7 +14,7 @@ from kernlab import kernels
 from kernlab.lab.baselines.base import Baseline, imported
 from kernlab.runtime import REORDERED_SUMS, memory_limit, njit, require_memory
 from kernlab.solvers import certify_dual
-from kernlab.solvers.losses import get_loss, row_costs
+from kernlab.solvers.problems import get_loss, row_costs
 
 LIBSVM_NAMES = {
     kernels.Linear: "linear",

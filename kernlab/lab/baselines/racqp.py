@@ -19,7 +19,7 @@ import scipy.linalg as la
 from kernlab.lab.baselines.kernel import DualMachine
 from kernlab.runtime import memory_limit
 from kernlab.solvers import best_intercept
-from kernlab.solvers.losses import HINGE
+from kernlab.solvers.problems import HINGE
 
 
 @dataclass(eq=False, repr=False)

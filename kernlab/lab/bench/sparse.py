@@ -24,7 +24,7 @@ from kernlab.lab.engine.measuring import call_limited
 from kernlab.lab.papers.common.fitting import accuracy, warm_up
 from kernlab.lab.papers.sparse.cost import sigma_for
 from kernlab.lab.papers.sparse.matrix import EXPONENT, roll
-from kernlab.rows.duplicates import distinct_rows
+from kernlab.rows.products import distinct_rows
 from kernlab.runtime import MemoryLimitError
 
 NEWTON, CHOLESKY = "sparse Newton", "sparse Cholesky"

@@ -45,9 +45,16 @@ from kernlab.solvers.certificates import (
     primal_objective,
 )
 from kernlab.solvers.dual_admm.acceleration import Anderson
-from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
-from kernlab.solvers.problems import Call, check_limits
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import (
+    Call,
+    Loss,
+    SolverResult,
+    check_limits,
+    get_loss,
+    row_costs,
+    signs,
+    warn_unless_converged,
+)
 
 CERTIFICATES = ("approximate", "exact")
 BETAS = ("adaptive", "auto")

@@ -33,8 +33,7 @@ from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thr
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.cluster import ClusterData, RowState
 from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, Data, GramFactor, Sums
-from kernlab.solvers.problems import Call, check_limits
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import Call, SolverResult, check_limits, warn_unless_converged
 
 CHANGE_V, CHANGE_W, N_SUMS = (passes.N_SHARED + place for place in range(3))
 EARLY, CERTIFIED = (5e-4, 5), (1e-3, 20_000)  # tol and max_iter without C, and with it

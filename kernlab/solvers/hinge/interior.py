@@ -30,8 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernlab.runtime import for_each_block, interruptible, row_blocks, single_blas_thread
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, Data, GramFactor, Sums
-from kernlab.solvers.problems import each_problem
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import SolverResult, each_problem, warn_unless_converged
 
 PRODUCTS = passes.N_SHARED  # behind the sums that ADMM takes: sum of c (eta a + xi (1 - a))
 EDGE = 1e-13  # how near a may come to 0 and 1 before 1 - a is all rounding

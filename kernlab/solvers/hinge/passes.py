@@ -25,8 +25,7 @@ from kernlab.runtime import (
     row_blocks,
     thread_count,
 )
-from kernlab.solvers.losses import row_costs, signs
-from kernlab.solvers.result import SolverResult
+from kernlab.solvers.problems import SolverResult, row_costs, signs
 
 PASS_BYTES = 2**21  # a block of features in a pass: half a second-level cache is not too much
 GRAM_BYTES = 2**23  # larger: matrix products like long rows

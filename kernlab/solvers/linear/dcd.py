@@ -29,9 +29,14 @@ import numpy as np
 from kernlab.features import Features, add, as_features, dot, stored_rows
 from kernlab.runtime import memory_limit, njit
 from kernlab.solvers.certificates import certify_dual
-from kernlab.solvers.losses import get_loss, row_costs, signs
-from kernlab.solvers.problems import each_problem
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import (
+    SolverResult,
+    each_problem,
+    get_loss,
+    row_costs,
+    signs,
+    warn_unless_converged,
+)
 
 RELAXATION = 1.4  # 1 is Algorithm 1
 LEFT_FOR_LATER = 0.7  # of the mean violation of the pass before: a smaller one causes no step

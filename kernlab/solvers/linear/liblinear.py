@@ -28,9 +28,15 @@ from kernlab.runtime import (
 )
 from kernlab.solvers.certificates import certify_primal
 from kernlab.solvers.linear.dcd import solve_dcd
-from kernlab.solvers.losses import get_loss, row_costs, signs
-from kernlab.solvers.problems import Call, check_limits
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import (
+    Call,
+    SolverResult,
+    check_limits,
+    get_loss,
+    row_costs,
+    signs,
+    warn_unless_converged,
+)
 
 NODE_BYTES = 16  # of a value in LIBLINEAR's own copy of the features
 ROWS_VISITED = 200_000  # by the passes that improve dual variables

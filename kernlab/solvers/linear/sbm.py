@@ -30,9 +30,15 @@ from kernlab.features import Features, as_features
 from kernlab.runtime import bar_options, memory_limit, prefetched, row_blocks
 from kernlab.solvers.certificates import dual_objective, kkt_residual, primal_objective
 from kernlab.solvers.linear.dcd import Descent, solve_dcd
-from kernlab.solvers.losses import Loss, get_loss, row_costs, signs
-from kernlab.solvers.problems import each_problem
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import (
+    Loss,
+    SolverResult,
+    each_problem,
+    get_loss,
+    row_costs,
+    signs,
+    warn_unless_converged,
+)
 
 BLOCK_ROWS, PLAIN_PASSES = 20_000, 10  # the paper's
 LARGE_GAP = 0.1  # that prescribed runs may leave without a word

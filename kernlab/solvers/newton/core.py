@@ -32,8 +32,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kernlab.parameters import not_negative
-from kernlab.solvers.losses import signs
-from kernlab.solvers.result import observed_order
+from kernlab.solvers.problems import observed_order, signs
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,17 @@ from kernlab.cluster import ClusterFeatures
 from kernlab.features import as_features, warn_of_slow_passes
 from kernlab.runtime import on_single_blas_thread
 from kernlab.solvers.certificates import INTERCEPTS
-from kernlab.solvers.losses import row_costs
 from kernlab.solvers.newton.cluster import ClusterIteration, ClusterProblem, Setting
 from kernlab.solvers.newton.core import intervals_for
 from kernlab.solvers.newton.preconditioners import PRECONDITIONERS
 from kernlab.solvers.newton.steps import FeatureIteration, Problem
-from kernlab.solvers.problems import Call, check_limits
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import (
+    Call,
+    SolverResult,
+    check_limits,
+    row_costs,
+    warn_unless_converged,
+)
 
 ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 

@@ -28,10 +28,14 @@ from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.runtime import REORDERED_SUMS, njit
 from kernlab.solvers.certificates import INTERCEPTS, balanced, certify_dual
-from kernlab.solvers.losses import row_costs
 from kernlab.solvers.newton.core import Iteration, at_once, intervals_for, together
-from kernlab.solvers.problems import Call, check_limits
-from kernlab.solvers.result import SolverResult, warn_unless_converged
+from kernlab.solvers.problems import (
+    Call,
+    SolverResult,
+    check_limits,
+    row_costs,
+    warn_unless_converged,
+)
 
 FORCING = 0.03  # the share of its violation that a Newton step may leave at the most
 ROUNDING = 1e-10  # of a product's length, relative to the longest: it may look negative

@@ -16,7 +16,7 @@ from kernlab.runtime import memory_limit
 from kernlab.solvers.certificates import balanced
 from kernlab.solvers.newton.core import Intervals, Iteration, at_once, together
 from kernlab.solvers.newton.preconditioners import PRECONDITIONERS, cheapest, require_room
-from kernlab.solvers.result import SolverResult
+from kernlab.solvers.problems import SolverResult
 
 ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
 ETA_GROUPED = (0.3, np.inf)  # more steps of fewer products each

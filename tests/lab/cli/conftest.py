@@ -42,7 +42,7 @@ def house(monkeypatch, tmp_path, out):
 class InThisProcess:
     """Stands for the processes that measure, which take seconds to start; others test those."""
 
-    def __init__(self, jobs):
+    def __init__(self, jobs, scheduler=None):
         pass
 
     def __enter__(self):

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.approximations.polynomial import space_dimension
-from kernlab.bandwidth import resolve_gamma
 from kernlab.estimators import KernelMachine
+from kernlab.kernels import resolve_gamma
 from kernlab.lab.engine import NotRun, Study, catalogued, one_of, per_cent, product, several
 from kernlab.lab.papers.across.protocol import loaded, scaling_of, some_rows
 from kernlab.lab.papers.common.fitting import fitted_row

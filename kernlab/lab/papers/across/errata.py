@@ -9,10 +9,9 @@ from scipy.optimize import linprog
 from sklearn.metrics import pairwise_distances
 
 from kernlab.approximations import Nystrom, PolynomialMap
-from kernlab.bandwidth import total_variance
 from kernlab.datasets import generators, load_dataset
 from kernlab.estimators import FPC, LASN, KernelMachine, SparseCholeskySVC
-from kernlab.kernels import make_kernel
+from kernlab.kernels import make_kernel, total_variance
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine import Study, catalogued, one_of, product, several
 from kernlab.lab.papers.common.fitting import accuracy, signs

@@ -15,10 +15,10 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from kernlab.bandwidth import resolve_gamma
 from kernlab.datasets import is_path, load_dataset
 from kernlab.datasets.splits import stratified_parts
 from kernlab.estimators import sweep
+from kernlab.kernels import resolve_gamma
 from kernlab.lab.engine import (
     Count,
     NotRun,

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from kernlab.bandwidth import resolve_gamma
 from kernlab.datasets import generators
+from kernlab.kernels import resolve_gamma
 from kernlab.lab.engine import Positive, Study, catalogued, one_of, product, several
 from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.papers.across.contestants import CONTESTANTS

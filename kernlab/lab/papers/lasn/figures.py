@@ -28,11 +28,12 @@ def draw_solvers(table):
 
 
 def draw_against_libsvm(table):
-    """Test error of LASN and of LIBSVM with both gammas, on the printed rows."""
-    printed = table[table["variant"].str.startswith("printed")]
-    method = printed["method"] + printed["variant"].str.removeprefix("printed")
+    """Test error of LASN and of LIBSVM with both gammas, on the printed rows if there are any."""
+    printed = table["variant"].str.startswith("printed")
+    rows = table[printed] if printed.any() else table
+    method = rows["method"] + rows["variant"].str.removeprefix("printed").where(printed, "")
     return draw_methods(
-        printed.assign(method=method, error=1.0 - printed["test_accuracy"]), "error", "test error",
+        rows.assign(method=method, error=1.0 - rows["test_accuracy"]), "error", "test error",
         study="lasn-t4", printed="{method} accuracy",
     )  # fmt: skip
 
