@@ -34,6 +34,7 @@ from kernlab.runtime import write_whole
 PROFILES = ("paper", "standard")  # whose rows go on record; the first that has a point counts
 DIGITS, DIGITS_OF_SECONDS = 9, 4
 RELATIVE, ABSOLUTE = 1e-4, 1e-6  # how closely a row computed again agrees with the record
+_LARGEST = 2_000_000  # characters of a table
 _NOT_COMPARED = re.compile(
     r"second|bytes|memory|peak|threads|speed|^date$|^machine$|^code$|^source$"
 )
@@ -133,6 +134,7 @@ def update(study, out=None):
     """Put the finished rows of a study on record; how many points are there then.
 
     New rows take the place of old ones; rows of points that the study no longer has are dropped.
+    None are kept of a table above 2 MB: such a study is computed where it is wanted.
     """
     if not study.on_record:
         raise StudyError(f"{study.id} has other parameters than the catalogue's: it has no record.")
@@ -165,8 +167,10 @@ def update(study, out=None):
     ]
     target = record_dir() / "tables" / f"{study.id}.csv"
     target.parent.mkdir(parents=True, exist_ok=True)
-    table = to_frame(rows, columns[4:]).dropna(axis="columns", how="all")
-    write_whole(target, table.to_csv(index=False))
+    table = to_frame(rows, columns[4:]).dropna(axis="columns", how="all").to_csv(index=False)
+    if len(table) > _LARGEST:
+        return 0
+    write_whole(target, table)
     entry["points"] = len(kept)
     write_whole(record_dir() / "provenance.json", json.dumps(told, indent=1, sort_keys=True) + "\n")
     return len(kept)
