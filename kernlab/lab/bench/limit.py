@@ -180,7 +180,7 @@ def _written(name, argument):
 def _measure(point, seed):
     work = WORKS[point.dataset]
     folder, (n, p), entries = _written(*work.rows)
-    code = Path(point["code"] or Path(kernlab.__file__).parents[1])
+    code = Path(point["checkout"] or Path(kernlab.__file__).parents[1])
     if not (code / "kernlab").is_dir():
         raise NotRun(f"there is no kernlab in {code}")
     done = subprocess.run(
@@ -263,7 +263,9 @@ def limit(works: WorkNames = None, old: Checkout = None, seed=0):
         tiny = [name for name in WORKS if name.startswith("tiny")]
         chosen = works or (tiny if profile == "quick" else [n for n in WORKS if n not in tiny])
         return [
-            Point.make(name, method, code=code) for name in chosen for method, code in codes.items()
+            Point.make(name, method, checkout=code)
+            for name in chosen
+            for method, code in codes.items()
         ]
 
     return Study(grid=grid, measure=_measure, timing=True, comparison=_comparison, seed=seed)

@@ -94,12 +94,12 @@ def merged(study, live, profile):
     fuller, other = (known, live) if profile == "quick" else (live[live["status"] == OK], known)
     groups, wanted = set(_keys(fuller, _GROUP)), set(_keys(fuller, settings))
     pairs = zip(_keys(other, _GROUP), _keys(other, settings), strict=True)
-    other = other[[group not in groups or key in wanted for group, key in pairs]]
+    other = other.loc[[group not in groups or key in wanted for group, key in pairs]]
     live, known = (other, known) if profile == "quick" else (live, other)
     done = set(_keys(live[live["status"] == OK], point))
-    known = known[[key not in done for key in _keys(known, point)]]
+    known = known.loc[[key not in done for key in _keys(known, point)]]
     replaced = set(_keys(known[known["status"] == OK], point))
-    live = live[[key not in replaced for key in _keys(live, point)]]
+    live = live.loc[[key not in replaced for key in _keys(live, point)]]
     return to_frame([*live.to_dict("records"), *known.to_dict("records")], names)
 
 
