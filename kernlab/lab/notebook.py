@@ -15,7 +15,6 @@ All that is displayed under the quick profile is the same on every machine, so t
 notebooks can be compared with what the code gives today: seconds and bytes are left out of it.
 """
 
-import base64
 import json
 import os
 import re
@@ -36,6 +35,7 @@ from kernlab.lab.catalogue import (
 )
 from kernlab.lab.engine.errors import unknown
 from kernlab.lab.plots.registry import draw_figures, finished
+from kernlab.lab.plots.style import small_picture
 from kernlab.lab.report import comparison
 from kernlab.lab.report.notebooks.files import (
     FIGURE_KEY,
@@ -200,7 +200,7 @@ def _require_session():
 def _display_png(png, name):
     pixels = int.from_bytes(png[16:20])  # the width, from the file's header
     display(
-        {"image/png": base64.b64encode(png).decode(), "text/plain": f"<Figure {name}>"},
+        {"image/png": small_picture(png), "text/plain": f"<Figure {name}>"},
         raw=True,
         # Shown at 100 dots per inch, so that a screen of high resolution has pixels to spare.
         metadata={FIGURE_KEY: name, "image/png": {"width": round(pixels / 1.6)}},

@@ -30,7 +30,7 @@ from IPython.display import display
 from PIL import Image
 
 from kernlab.lab.explorers.frames import FRAMES_KEY, RUNNER_VARIABLE, frames_page
-from kernlab.lab.plots.style import house_style
+from kernlab.lab.plots.style import house_style, small_picture
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 DOTS_PER_INCH = 110
@@ -291,7 +291,7 @@ class Explorer:
     def bundle(self):
         """The explorer by MIME type: the live widget, and what stands in where there is none."""
         view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-        picture = {"image/png": _small(self.png)} if self.png else {}
+        picture = {"image/png": small_picture(self.png)} if self.png else {}
         return {WIDGET_VIEW: view, **picture, "text/plain": f"<Explorer: {self.text}>"}
 
     def metadata(self):
@@ -306,13 +306,6 @@ class Explorer:
             self.text,
         )
         return {FRAMES_KEY: page}
-
-
-def _small(png):
-    """A picture for keeping, in 256 colours, in base 64."""
-    kept = io.BytesIO()
-    Image.open(io.BytesIO(png)).quantize(256).save(kept, format="png", optimize=True)
-    return base64.b64encode(kept.getvalue()).decode()
 
 
 def _plain(caption):

@@ -5,7 +5,9 @@ rely on it in the next. So a colour belongs to a method and a marker to a data s
 names that nobody foresaw get theirs by a hash of the name, so they too keep them.
 """
 
+import base64
 import hashlib
+import io
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from PIL import Image
 
 STYLE_FILE = Path(__file__).with_name("kernlab.mplstyle")
 
@@ -187,3 +190,10 @@ def _listed_or_hashed(name, listed, remaining):
 def _canonical(name):
     """Spelling aside: "LIBSVM, subsample" and "libsvm-subsample" are one method."""
     return re.sub(r"[\W_]+", "", str(name)).casefold()
+
+
+def small_picture(png):
+    """A picture for keeping in a notebook, in 256 colours, in base 64."""
+    kept = io.BytesIO()
+    Image.open(io.BytesIO(png)).quantize(256).save(kept, format="png", optimize=True)
+    return base64.b64encode(kept.getvalue()).decode()
