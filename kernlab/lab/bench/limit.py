@@ -266,8 +266,6 @@ def limit(works: WorkNames = None, old: Checkout = None, seed=0):
             Point.make(name, method, checkout=code)
             for name in chosen
             for method, code in codes.items()
-            for name in chosen
-            for method, code in codes.items()
         ]
 
     return Study(grid=grid, measure=_measure, timing=True, comparison=_comparison, seed=seed)
