@@ -41,7 +41,7 @@ class Erratum:
         The value that the paper prints.
     chance : bool
         Whether the order of what weighs the same, which differs between machines, decides of
-        what the printed form gives.
+        the last digits.
     """
 
     where: str
@@ -314,11 +314,14 @@ def measure_erratum(point, seed):
 
 def _differences(table):
     """The last value of both forms of each."""
+
+    def said(name, form):
+        return f"{form} {last[name, form]:.{1 if ERRATA[name].chance else 2}g}"
+
     last = table.groupby(["method", "variant"], sort=False)["value"].last()
     return {
         f"{ERRATA[name].where}, {_plain(ERRATA[name].quantity)}": (
-            f"printed {last[name, PRINTED]:.{1 if ERRATA[name].chance else 2}g}, "
-            f"corrected {last[name, CORRECTED]:.2g}"
+            f"{said(name, PRINTED)}, {said(name, CORRECTED)}"
         )
         for name in dict.fromkeys(table["method"])
         if {(name, PRINTED), (name, CORRECTED)} <= set(last.index)
