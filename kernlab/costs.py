@@ -2,7 +2,7 @@
 
 The work of each approximation and of each solver is counted: operations of matrix products, kernel
 values, bytes that pass through memory, bytes that are held. What a count is worth in seconds is
-measured on this machine, once for each number of threads, in well under two seconds. How often an
+measured on this machine, once for each number of threads. How often an
 iteration is repeated depends on the data and on C: such numbers are typical ones (`TYPICAL`), found
 on the papers' sets at the solvers' own tolerances.
 """
@@ -73,7 +73,7 @@ def _measured(threads):
 
     def product(dtype):
         A = rng.random((PRODUCT_SIZE, PRODUCT_SIZE)).astype(dtype)
-        return 2.0 * PRODUCT_SIZE**3 / _fastest(lambda: A @ A)
+        return 2.0 * PRODUCT_SIZE**3 / fastest(lambda: A @ A)
 
     n, k = VALUES
     X, Z, kernel = rng.random((n, 4)), rng.random((k, 4)), RBF(1.0)
@@ -81,12 +81,13 @@ def _measured(threads):
     return Rates(
         double=product(np.float64),
         single=product(np.float32),
-        values=n * k / _fastest(lambda: kernel(X, Z)),
-        moved=long.nbytes / _fastest(lambda: np.multiply(long, 0.5, out=long)),
+        values=n * k / fastest(lambda: kernel(X, Z)),
+        moved=long.nbytes / fastest(lambda: np.multiply(long, 0.5, out=long)),
     )
 
 
-def _fastest(function, repeats=4):
+def fastest(function, repeats=5):
+    """Seconds of the fastest of some calls: what disturbs a call only slows it."""
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()

@@ -5,7 +5,6 @@ that stay in the cache. The operations are counted: a lower bound on what traini
 needs, without the passes over memory, the start on a sample, and all that joins the pieces.
 """
 
-import time
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernlab.approximations.landmarks import MAX_ROWS
+from kernlab.costs import fastest
 from kernlab.runtime import for_each_block, row_blocks, thread_count
 
 PRODUCT_SIZE = 1536
@@ -40,7 +40,7 @@ def rates():
 def _measured(threads):
     def product(dtype):
         A = np.ones((PRODUCT_SIZE, PRODUCT_SIZE), dtype=dtype)
-        return 2.0 * PRODUCT_SIZE**3 / _fastest(lambda: A @ A)
+        return 2.0 * PRODUCT_SIZE**3 / fastest(lambda: A @ A)
 
     values = np.linspace(-5.0, 0.0, EXPONENTIALS, dtype=np.float32)
     out = np.empty_like(values)
@@ -58,18 +58,9 @@ def _measured(threads):
     return Rates(
         product(np.float32),
         product(np.float64),
-        EXPONENTIALS / _fastest(exponentials),
-        long.nbytes / _fastest(reading),
+        EXPONENTIALS / fastest(exponentials),
+        long.nbytes / fastest(reading),
     )
-
-
-def _fastest(function, repeats=5):
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
 
 
 def seconds_of_landmark_fit(X, model):
