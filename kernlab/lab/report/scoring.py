@@ -151,7 +151,7 @@ def _safely(study, rows):
     """What some of the rows give; nothing where the comparison needs the others too."""
     try:
         return study.measured(rows) if len(rows) else _NONE
-    except Exception:
+    except Exception:  # of a comparison that indexes rows which this part does not have
         return _NONE
 
 
@@ -324,7 +324,7 @@ class _Look:
         """The data sets of the study's own grid; none where the grid cannot be made here."""
         try:
             return sorted({point.dataset for point in self.study.grid("standard")})
-        except Exception:
+        except Exception:  # a study of a reader's own may fail here; running it tells of that
             return []
 
     def _of_the_method(self, rows, column):

@@ -102,7 +102,7 @@ def solve_newton(
         rows.pieces  # noqa: B018  computed before the clock starts
     else:
         rows = rows.kept(max_memory) if rows.map_ is None else rows
-        rows.squared_norms, rows.A  # noqa: B018
+        rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
         warn_of_slow_passes(rows, max_memory)
     tol, max_iter = check_limits(
         1e-6 if tol is None else tol, 200 if max_iter is None else max_iter

@@ -86,8 +86,8 @@ def test_failed_points_are_replaced_and_do_not_go_on_record(tmp_path):
 
 def measure_where_it_lies(point, seed):
     if point.dataset == "pendigits":
-        raise DataNotFound("pendigits is not available. Looked for: /home/me/data")
-    raise NotRun("more than /home/me/data/a.svm holds")
+        raise DataNotFound("pendigits is not available. Looked for: /srv/rows/data")
+    raise NotRun("more than /srv/rows/data/a.svm holds")
 
 
 def test_the_record_names_no_folder_and_no_data_set_that_was_missing(tmp_path):

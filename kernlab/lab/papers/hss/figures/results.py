@@ -74,14 +74,19 @@ def draw_accuracies(study):
                 size = {"|": 130, "D": 30}.get(marker, 40 if filled else 90)
                 ax.scatter(*zip(*points, strict=True), marker=marker, s=size, label=label,
                            zorder=2 if marker == "|" else 3, **look)  # fmt: skip
-        ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
-        ax.set_xlabel("test accuracy")
-        ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-        ax.grid(axis="y", visible=False)
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+        _name_strips(ax, names)
         return figure
 
     return draw
+
+
+def _name_strips(ax, names):
+    """A data set's name at each strip of accuracies, and what the dots are."""
+    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+    ax.set_xlabel("test accuracy")
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
 
 
 def _accuracies(study, rows):
@@ -181,11 +186,7 @@ def draw_exact_kernel(study):
         if printed:
             ax.scatter(*zip(*printed, strict=True), marker="|", s=130, color=DARK, linewidths=2,
                        label="published")  # fmt: skip
-        ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
-        ax.set_xlabel("test accuracy")
-        ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-        ax.grid(axis="y", visible=False)
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+        _name_strips(ax, names)
         return figure
 
     return draw
