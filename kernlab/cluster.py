@@ -16,6 +16,7 @@ from kernlab.runtime import MemoryLimitError, Stopwatch, format_bytes, parse_byt
 
 CHUNK_BYTES = 2**26  # of features that are formed in a pass
 BYTES_PER_ROW = 48  # of labels, intervals, scores
+WITH_SAMPLE = 1.125  # times what is kept of all rows: the eighth of them that is solved first
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,8 @@ class ClusterFeatures(Features):
         if self.max_memory is not None:
             limits = np.minimum(limits, parse_bytes(self.max_memory))
         n, room = -(-len(self.rows) // len(limits)), int(min(limits))
-        rank, rows = self.approximation.rank_, -(-self.rows.nbytes // len(limits))
+        rank = self.approximation.rank_
+        rows = -(-(self.rows.nbytes + self.rows.bytes_joined()) // len(limits))
         needed = rows + n * BYTES_PER_ROW + 3 * CHUNK_BYTES + 4 * 8 * rank**2
         if needed > room:
             raise MemoryLimitError(
@@ -223,7 +225,7 @@ class ClusterFeatures(Features):
                 f"{format_bytes(3 * CHUNK_BYTES)} + 4 x {rank:,}^2 x 8 bytes), but only "
                 f"{format_bytes(room)} may be used. Take more workers, or workers with more memory."
             )
-        return min(1.0, (room - needed) / max(1, n * per_row))
+        return min(1.0, (room - needed) / max(1, WITH_SAMPLE * n * per_row))
 
     def stored(self, max_memory=None):
         raise MemoryLimitError(

@@ -7,9 +7,11 @@ collection's own graph, and nothing else.
 """
 
 import ctypes
+from collections import defaultdict
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cache, reduce
+from itertools import count
 from operator import itemgetter
 from uuid import uuid4
 
@@ -31,6 +33,7 @@ PARTS_PER_THREAD = 4  # of which each may have to be computed again when a worke
 FULL = 1.1  # times an even share of the rows: a worker that has so many gets no more
 MOST_CLASSES = 10_000
 SHARE = 0.6  # of a worker's memory: above, Dask begins to move what it holds to disk
+PROCESS_BYTES = 400_000_000  # of a worker before it holds anything, and what tasks need in passing
 MALLOC_OPTIONS = ((-3, 2**25), (-1, 2**28))  # sizes above which memory is mapped, and given back
 SAME_VERSIONS = ("kernlab", "numpy", "scipy", "dask", "distributed")
 REMEDY = (
@@ -187,19 +190,19 @@ class Pieces:
         The objects of other pieces `beside` these come second among the arguments.
         """
         pairs = zip(self.futures, *(() if beside is None else (beside.futures,)), strict=True)
-        submit = self.client.submit
-        return Pieces(
-            self.client,
-            [submit(_on_one, function, *items, *arguments, key=_key(function)) for items in pairs],
-        )
+        holders, made = self.client.who_has(self.futures), []
+        for items in pairs:
+            where = _at(next(iter(holders.get(items[0].key) or ()), None))
+            where["key"] = _key(function)
+            made.append(self.client.submit(_on_one, function, *items, *arguments, **where))
+        return Pieces(self.client, made)
 
     def sum(self, function, *arguments, combine=added):
         """The sum over all objects of `function(object, *arguments)`: one task a thread."""
         client, tasks = self.client, []
         with said_plainly(client, tasks):
             for address, group in self._groups():
-                where = {} if address is None else {"workers": [address]}
-                where |= {"allow_other_workers": bool(where), "key": _key(function)}
+                where = _at(address) | {"key": _key(function)}
                 tasks.append(
                     client.submit(_on_several, function, combine, group, arguments, **where)
                 )
@@ -215,8 +218,13 @@ class Pieces:
             addresses = holders.get(future.key) or (None,)
             by_address.setdefault(addresses[0], []).append(future)
         for address, group in by_address.items():
-            count = min(len(group), threads.get(address, 1))
-            yield from ((address, group[i::count]) for i in range(count))
+            most = min(len(group), threads.get(address, 1))
+            yield from ((address, group[i::most]) for i in range(most))
+
+
+def _at(worker):
+    """Where a task is done: by this worker, unless it dies; by any (None)."""
+    return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
 def _key(function):
@@ -377,22 +385,30 @@ class DaskRows(Rows):
 
     def pieces(self, make, argument, what):
         """`make(argument, number, X, y, w)` of blocks, or of several small ones that lie together,
-        numbered, as `Pieces`; `argument` is sent once."""
+        numbered for each worker, as `Pieces`; `argument` is sent once."""
         submit, (y, w), parts = self.client.submit, self._labels_and_weights(), []
         with said_plainly(self.client, parts):
             given = submit(_given, argument, pure=False)
-            for number, (group, worker) in enumerate(self._shared_out()):
+            numbers = defaultdict(count)  # of each worker's own: all keep the same share
+            for group, worker in self._shared_out():
+                number = next(numbers[worker])
                 where = self._place_of(group)
                 columns = ([column[i] for i in group] for column in (self._X, y, w))
-                place = {"workers": [worker], "allow_other_workers": True} if worker else {}
-                place |= {"key": f"{what} of {where} {uuid4().hex}"}
+                place = _at(worker) | {"key": f"{what} of {where} {uuid4().hex}"}
                 parts.append(submit(_made, make, given, number, where, *columns, **place))
         return Pieces(self.client, parts).made(what)
+
+    def bytes_joined(self):
+        """Of the blocks that `pieces` takes together: those are there twice."""
+        several = (group for group in self._groups() if len(group) > 1)
+        rows = sum(int(self.starts[g[-1] + 1] - self.starts[g[0]]) for g in several)
+        return self.nbytes * rows // len(self)
 
     def worker_limits(self):
         """The bytes that each worker may hold before Dask moves some of them to disk."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return [int(SHARE * (told["memory_limit"] or 2**50)) for told in workers]
+        limits = (SHARE * (told["memory_limit"] or 2**50) - PROCESS_BYTES for told in workers)
+        return [max(0, int(limit)) for limit in limits]
 
     # ------------------------------------------------------------------------------- parts
     def block(self, rows):

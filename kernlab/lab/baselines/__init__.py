@@ -56,11 +56,15 @@ class BaselineSpec:
         return ""
 
 
-def composed(model, features=None, **settings):
-    """A function that makes a model, and features for it, from parameters of both by name."""
+def composed(model, features=None, of_model=None, **settings):
+    """A function that makes a model, and features for it, from parameters of both by name.
+
+    What the model takes without naming it among its parameters stands in `of_model`.
+    """
 
     def make(**parameters):
-        made = Wrapped(imported(model)(), features=features and imported(features)())
+        made = imported(model)(**of_model or {})
+        made = Wrapped(made, features=features and imported(features)())
         return made.set_params(**settings | parameters)
 
     return make
@@ -99,7 +103,7 @@ BASELINES = {name: BaselineSpec(*spec) for name, *spec in (
         "n_estimators", _trees),
     ("hist-boosting", "Histogram gradient boosting",
         composed(_of + "HistGradientBoostingClassifier", _own + "Filled"), "max_iter", _trees),
-    ("lightgbm", "LightGBM", composed(_lightgbm, verbose=-1), "n_estimators", _trees,
+    ("lightgbm", "LightGBM", composed(_lightgbm, of_model={"verbose": -1}), "n_estimators", _trees,
         "lightgbm", _lightgbm),
     ("sgd", "Linear SVM by stochastic gradient descent",
         composed("sklearn.linear_model.SGDClassifier", tol=None, max_iter=10),

@@ -24,7 +24,7 @@ from kernlab.runtime import Stopwatch, on_one_thread
 from kernlab.solvers.newton.cluster import Setting, evaluate_part
 
 MEMORY, CLUSTER = "in memory", "cluster"
-PROCESSES, MEMORY_OF_WORKER = 2, "7GB"
+PROCESSES, MEMORY_OF_WORKER = 2, "7.5GB"
 COSTS = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 FIT, SINGLE, POLYNOMIAL, PATH = "LASN", "LASN, float32", "FPC", "sweep over 9 C"
 WORKS = {  # features, dtype, rows
