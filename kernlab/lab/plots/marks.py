@@ -1,12 +1,12 @@
-"""What kernlab's figures are made of: medians with bands, heatmaps, slope guides, spy plots."""
+"""What figures are made of: panels, rows of names, medians with bands, heatmaps, guides, axes."""
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullFormatter, NullLocator
 from scipy import sparse
 
-from kernlab.lab.plots.style import QUIET, dataset_marker, method_colour
+from kernlab.lab.plots.style import BLUE, DARK, QUIET, dataset_marker, method_colour, new_figure
 
 BAND = (0.2, 0.8)
 """The quantiles between which repeats are shaded, as benchopt does it."""
@@ -14,7 +14,43 @@ BAND = (0.2, 0.8)
 _SPY_PIXELS = 480
 
 
-def band(ax, table, x, y, *, label=None, colour=None, marker=None, **line):
+def panels(table, by, panel=(4.4, 3.2), across=None, **subplots):
+    """A figure with a panel for each value of a column, or for each combination of several.
+
+    Parameters
+    ----------
+    table : DataFrame
+    by : str or list of str
+    panel : (float, float)
+        Width and height of one in inches.
+    across : int, optional
+        Panels beside one another at most.
+    **subplots
+        Handed to `new_figure`.
+
+    Returns
+    -------
+    (Figure, list of (axes, value or values, rows))
+    """
+    groups = list(table.groupby(by, sort=False))
+    columns = min(across or len(groups), len(groups))
+    lines = -(-len(groups) // columns)
+    figure, axes = new_figure(lines, columns, panel=panel, squeeze=False, **subplots)
+    for ax in axes.flat[len(groups) :]:
+        ax.set_axis_off()
+    return figure, [(ax, *group) for ax, group in zip(axes.flat, groups, strict=False)]
+
+
+def name_rows(ax, names, legend=True):
+    """A row for each name, from the top down; beside them what the marks are."""
+    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y", visible=False)
+    if legend:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+
+
+def band(ax, table, x, y, *, middle="median", marker=None, **line):
     """Median of y over the repeats at each x as a line, the 20 to 80 % range shaded behind it.
 
     Rows where x or y is missing are left out; where nothing is left nothing is drawn.
@@ -26,7 +62,8 @@ def band(ax, table, x, y, *, label=None, colour=None, marker=None, **line):
         Tidy: one row per repeat.
     x, y : str
         Columns.
-    label, colour, marker, **line
+    middle : {"median", "mean"}
+    marker, **line
         Of the line.
 
     Returns
@@ -37,13 +74,12 @@ def band(ax, table, x, y, *, label=None, colour=None, marker=None, **line):
     if rows.empty:
         return None
     groups = rows.groupby(x, sort=True)[y]
-    middle = groups.median()
+    values = groups.agg(middle)
     low, high = groups.quantile(BAND[0]), groups.quantile(BAND[1])
-    (drawn,) = ax.plot(
-        middle.index, middle, label=label, color=colour, marker=marker, **_edge(marker), **line
-    )
+    edge = {} if marker is None else {"markeredgecolor": "white"}
+    (drawn,) = ax.plot(values.index, values, marker=marker, **edge, **line)
     if (high > low).any():
-        ax.fill_between(middle.index, low, high, color=drawn.get_color(), alpha=0.18, lw=0)
+        ax.fill_between(values.index, low, high, color=drawn.get_color(), alpha=0.18, lw=0)
     return drawn
 
 
@@ -54,10 +90,8 @@ def bands(ax, table, x, y, *, by="method", colours=method_colour, marker=None, *
     """
     drawn = []
     for name, rows in table.groupby(by, sort=False):
-        if by == "dataset":
-            look = {"marker": dataset_marker(name)}
-        else:
-            look = {"colour": colours(name), "marker": marker}
+        look = {"color": colours(name), "marker": marker}
+        look = {"marker": dataset_marker(name)} if by == "dataset" else look
         drawn.append(band(ax, rows, x, y, label=str(name), **look, **line))
     return [one for one in drawn if one is not None]
 
@@ -151,20 +185,20 @@ def heatmap(ax, table, x, y, value, *, label=None, values=None, best=None, cmap=
         for (row, column), value in np.ndenumerate(cells.filled(np.nan)):
             if np.isfinite(value):
                 ax.text(column + 0.5, row + 0.5, format(value, values), ha="center", va="center",
-                        fontsize=7, color="white" if dark[row, column] else "#222222")  # fmt: skip
+                        fontsize=7, color="white" if dark[row, column] else DARK)  # fmt: skip
     if best and cells.count():
         pick = cells.argmax() if best == "highest" else cells.argmin()
         row, column = np.unravel_index(pick, cells.shape)
         frame = {"fill": False, "clip_on": False, "zorder": 3}
-        ax.add_patch(_rectangle(column, row, ec="white", lw=3.2, **frame))
-        ax.add_patch(_rectangle(column, row, ec="#222222", lw=1.6, **frame))
+        for look in ({"ec": "white", "lw": 3.2}, {"ec": DARK, "lw": 1.6}):
+            ax.add_patch(Rectangle((column, row), 1, 1, **look, **frame))
     bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02)
     bar.set_label(value if label is None else label)
     bar.outline.set_visible(False)
     return drawn
 
 
-def spy(ax, matrix, *, title=None, colour="#0062B0"):
+def spy(ax, matrix, *, title=None, colour=BLUE):
     """Where a matrix has entries: one pixel per entry, or the share of a block where it is large.
 
     The picture has a fixed size, however many entries there are; single entries of a large sparse
@@ -182,24 +216,48 @@ def spy(ax, matrix, *, title=None, colour="#0062B0"):
     np.add.at(blocks, scaled, 1.0)
     per_block = (rows / shape[0]) * (columns / shape[1])
     shade = np.where(blocks > 0, 0.35 + 0.65 * np.sqrt(np.minimum(blocks / per_block, 1.0)), 0.0)
+    fading = LinearSegmentedColormap.from_list("entries", ["#ffffff", colour])
     ax.imshow(
-        shade, cmap=_fade_to(colour), vmin=0, vmax=1, interpolation="nearest",
+        shade, cmap=fading, vmin=0, vmax=1, interpolation="nearest",
         extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), aspect="equal",
     )  # fmt: skip
     ax.grid(False)
     ax.spines[["top", "right"]].set_visible(True)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
     share = count / max(rows * columns, 1)
     ax.set_xlabel(f"{rows:,} × {columns:,}, {count:,} entries ({share:.2%})")
     if title:
         ax.set_title(title)
 
 
+def say_percent(share, _=None):
+    """0.025 as 2.5 %"""
+    return f"{100 * share:.4g} %"
+
+
 def plain_log_ticks(axis):
     """Label a log axis with 100, 1000, 20k instead of powers; for ranges that people say aloud."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: _say(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def log_numbers(axis, say="{:g}".format):
+    """A logarithmic axis, its data drawn, with 1, 2, 5, 10, ... written out; far apart 1, 10."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: say(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_percent(axis):
+    """A logarithmic axis of shares with 1 %, 2 %, 5 % written out."""
+    log_numbers(axis, say_percent)
+
+
+def ticks_at(axis, values, say="{:g}".format):
+    """Ticks at these values alone."""
+    axis.set_ticks(values, [say(value) for value in values])
+    axis.set_minor_locator(NullLocator())
 
 
 def tidy_log_axis(axis):
@@ -231,18 +289,6 @@ def _below_all_lines(ax, slope, start, right, gap):
         bottom, top = np.log10(ax.get_ylim())
         return 0.5 * (bottom + top)
     return min(heights) - gap
-
-
-def _edge(marker):
-    return {} if marker is None else {"markeredgecolor": "white"}
-
-
-def _rectangle(column, row, **look):
-    return Rectangle((column, row), 1, 1, **look)
-
-
-def _fade_to(colour):
-    return LinearSegmentedColormap.from_list("entries", ["#ffffff", colour])
 
 
 def _short(values):

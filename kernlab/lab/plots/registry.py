@@ -1,6 +1,7 @@
 """A figure's contract: drawn from a tidy table alone, with a caption that can be read alone."""
 
 import functools
+import inspect
 import io
 import json
 import re
@@ -56,6 +57,44 @@ class FigureSpec:
     @property
     def stem(self):
         return f"{self.study}-{self.name}"
+
+
+def figure(study, name, /, also="", **own):
+    """Make a drawing function a figure of a study; its docstring is the caption.
+
+    Put it once for each figure where a function serves several.
+
+    Parameters
+    ----------
+    study, name : str
+        As in `FigureSpec`.
+    also : str
+        Follows the caption: what several captions say.
+    **own
+        Arguments of the function in this figure; {places} of the caption that have their names
+        are filled in.
+    """
+
+    def enter(draw):
+        caption = " ".join([*inspect.getdoc(draw).split(), also]).strip()
+        for place, value in own.items():
+            caption = caption.replace(f"{{{place}}}", str(value))
+        spec = FigureSpec(study, name, caption, functools.partial(draw, **own) if own else draw)
+        draw.specs = [spec, *getattr(draw, "specs", ())]
+        return draw
+
+    return enter
+
+
+def declared(*namespaces):
+    """The figures declared in modules, given as their `vars`, in the order of their functions."""
+    return [
+        spec
+        for names in namespaces
+        for value in names.values()
+        if getattr(value, "__module__", None) == names["__name__"]
+        for spec in getattr(value, "specs", ())
+    ]
 
 
 def by_study(specs):

@@ -1,8 +1,6 @@
-"""The look that all figures share: sizes, colours of methods, markers of data sets.
+"""The look that all figures share: a colour belongs to a method and a marker to a data set.
 
-A reader who has learnt that green is the sparse Cholesky method in one figure should be able to
-rely on it in the next. So a colour belongs to a method and a marker to a data set, everywhere;
-names that nobody foresaw get theirs by a hash of the name, so they too keep them.
+Names that nobody foresaw get theirs by a hash of the name, so that they too keep them.
 """
 
 import base64
@@ -24,86 +22,41 @@ STYLE_FILE = Path(__file__).with_name("kernlab.mplstyle")
 
 # The first six stay apart under all three kinds of colour blindness (a test simulates them), and
 # every colour has a contrast of at least 3 to the white card.
-METHOD_COLOURS = MappingProxyType(
-    {
-        "LLSVM": "#0062B0",
-        "LASN": "#CC3311",
-        "SparseCholeskySVC": "#009E73",
-        "HSSSVC": "#882255",
-        "FPC": "#B98800",
-        "LIBSVM": "#222222",
-        "KernelMachine": "#E830E8",
-        "linear": "#8A82B5",
-        "poly2": "#6D30E8",
-        "random forest": "#6F5142",
-        "ridge": "#8C8C8C",
-        "subsample": "#5B7F95",
-        "Nystroem + LinearSVC": "#308CE8",
-        "sklearnex": "#500C72",
-        "Fourier + Newton": "#0B8C99",
-        "CVM": "#D4507A",
-        "LaSVM": "#7A8F00",
-        "RACQP": "#A65BD6",
-        "AMM": "#B5651D",
-        "hist boosting": "#E8540F",
-        "LightGBM": "#3B7D23",
-        "thundersvm": "#9C6B9E",
-        "Parzen": "#7D7D46",
-        "majority": "#5A5A5A",
-    }
-)
-_ALIASES = MappingProxyType(
-    {
-        "sparse": "SparseCholeskySVC",
-        "sparserbf": "SparseCholeskySVC",
-        "sparsecholesky": "SparseCholeskySVC",
-        "hss": "HSSSVC",
-        "admmhss": "HSSSVC",
-        "ladcd": "Nystroem + LinearSVC",
-        "latron": "poly2",
-        "rbfsvm": "LIBSVM",
-        "poly2svm": "poly2",
-        "svc": "LIBSVM",
-        "svmrbf": "LIBSVM",
-        "linearsvc": "linear",
-        "liblinear": "linear",
-        "linearsvm": "linear",
-        "rf": "random forest",
-        "libsvmsubsample": "subsample",
-        "subsamplelibsvm": "subsample",
-        "nystroem": "Nystroem + LinearSVC",
-        "nystroemlinear": "Nystroem + LinearSVC",
-    }
-)
+METHOD_COLOURS = MappingProxyType({
+    "LLSVM": "#0062B0", "LASN": "#CC3311", "SparseCholeskySVC": "#009E73", "HSSSVC": "#882255",
+    "FPC": "#B98800", "LIBSVM": "#222222", "KernelMachine": "#E830E8", "linear": "#8A82B5",
+    "poly2": "#6D30E8", "random forest": "#6F5142", "ridge": "#8C8C8C", "subsample": "#5B7F95",
+    "Nystroem + LinearSVC": "#308CE8", "sklearnex": "#500C72", "Fourier + Newton": "#0B8C99",
+    "CVM": "#D4507A", "LaSVM": "#7A8F00", "RACQP": "#A65BD6", "AMM": "#B5651D",
+    "hist boosting": "#E8540F", "LightGBM": "#3B7D23", "thundersvm": "#9C6B9E",
+    "Parzen": "#7D7D46", "majority": "#5A5A5A",
+})  # fmt: skip
+_ALIASES = MappingProxyType({
+    "sparse": "SparseCholeskySVC", "sparserbf": "SparseCholeskySVC",
+    "sparsecholesky": "SparseCholeskySVC", "hss": "HSSSVC", "admmhss": "HSSSVC",
+    "ladcd": "Nystroem + LinearSVC", "latron": "poly2", "rbfsvm": "LIBSVM", "poly2svm": "poly2",
+    "svc": "LIBSVM", "svmrbf": "LIBSVM", "linearsvc": "linear", "liblinear": "linear",
+    "linearsvm": "linear", "rf": "random forest", "libsvmsubsample": "subsample",
+    "subsamplelibsvm": "subsample", "nystroem": "Nystroem + LinearSVC",
+    "nystroemlinear": "Nystroem + LinearSVC",
+})  # fmt: skip
 _REMAINING_COLOURS = (
     "#A02911", "#2911A0", "#5F8F56", "#AC3972", "#85852C", "#1141A0",
     "#A06888", "#117777", "#C2622D", "#5F568F", "#4D6B1F", "#8A5AC2",
 )  # fmt: skip
 
-DATASET_MARKERS = MappingProxyType(
-    {
-        "a9a": "o",
-        "ijcnn1": "s",
-        "w8a": "^",
-        "cod-rna": "D",
-        "covtype": "v",
-        "mnist-round": "P",
-        "svmguide1": "X",
-        "mushrooms": "p",
-        "phishing": "h",
-        "skin_nonskin": "<",
-        "madelon": ">",
-        "magic": "d",
-        "swiss-roll": "*",
-        "checkerboard": "H",
-        "fpc-toy": "8",
-    }
-)
+DATASET_MARKERS = MappingProxyType({
+    "a9a": "o", "ijcnn1": "s", "w8a": "^", "cod-rna": "D", "covtype": "v", "mnist-round": "P",
+    "svmguide1": "X", "mushrooms": "p", "phishing": "h", "skin_nonskin": "<", "madelon": ">",
+    "magic": "d", "swiss-roll": "*", "checkerboard": "H", "fpc-toy": "8",
+})  # fmt: skip
 _REMAINING_MARKERS = (
     (4, 1, 0), (5, 1, 36), (6, 1, 0), (7, 1, 0), (8, 1, 0), (3, 1, 0), (3, 1, 180), (9, 1, 0),
     (7, 0, 0), (5, 0, 36), "$\u2663$", "$\u2660$",
 )  # fmt: skip
 
+BLUE, RED, GREEN, DARK = "#0062B0", "#CC3311", "#009E73", "#222222"
+PURPLE, GREY, YELLOW, BROWN = "#882255", "#8C8C8C", "#B98800", "#6F5142"
 QUIET = "#767676"
 """Guides, notes and whatever else should step back behind the data."""
 

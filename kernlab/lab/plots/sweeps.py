@@ -1,53 +1,50 @@
-"""Accuracy and time along a parameter, a line per data set; and bars of methods on data sets."""
+"""Accuracy and time along a parameter, a line per data set; and strips of methods on data sets."""
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from kernlab.datasets import row_labels
 from kernlab.lab.plots.labels import label_lines
+from kernlab.lab.plots.marks import name_rows
 from kernlab.lab.plots.style import QUIET, dataset_marker, method_colour, new_figure
 from kernlab.lab.published import published
 
 STYLES = ("solid", "dashed", "dotted", "dashdot", (0, (1, 3)))
+SCALES = {"%": 0.01, "h": 3600.0}  # of published units to shares and seconds
 
 
 def draw_sweep(table, x, xlabel, panels):
     """One panel per measured column, lines of means over repeats, one per data set and variant.
 
-    `panels`: column -> title; columns of seconds get a logarithmic axis, accuracies percent. Where
-    data sets lie more than 15 points apart, each line is shown relative to its own best value,
-    which its label gives: a set near chance would squeeze the others.
+    Where data sets lie more than 15 points apart, each line is shown relative to its own best
+    value, which its label gives: a set near chance would squeeze the others.
+
+    Parameters
+    ----------
+    table : DataFrame
+    x, xlabel : str
+    panels : dict
+        Column -> title; columns of seconds get a logarithmic axis, accuracies per cent.
     """
     panels = {column: title for column, title in panels.items() if table[column].notna().any()}
     figure, axes = new_figure(1, len(panels), panel=(4.2, 3.3), squeeze=False)
-    accuracies = [column for column in panels if "accuracy" in column]
-    best = table.groupby("dataset")[accuracies].max()
+    best = table.groupby("dataset")[[name for name in panels if "accuracy" in name]].max()
     far_apart = bool((best.max() - best.min() > 0.15).any())
     names = list(dict.fromkeys(table["dataset"]))
     variants = list(dict.fromkeys(table["variant"]))
     for ax, (column, title) in zip(axes.ravel(), panels.items(), strict=True):
         share = not column.endswith("seconds")
         apart = share and far_apart
-        for name in names:
-            for variant in variants:
-                rows = table[(table["dataset"] == name) & (table["variant"] == variant)]
-                means = rows.groupby(x)[column].mean().dropna()
-                if means.empty:
-                    continue
-                colour = f"C{names.index(name)}"
-                style = STYLES[variants.index(variant) % len(STYLES)]
-                label = name if len(variants) == 1 else f"{name}, {variant}"
-                if apart:
-                    label, means = f"{label} ({100 * means.max():.1f} %)", means - means.max()
-                ax.plot(
-                    means.index,
-                    means,
-                    color=colour,
-                    ls=style,
-                    marker=dataset_marker(name),
-                    ms=4,
-                    label=label,
-                )
+        for (name, variant), rows in table.groupby(["dataset", "variant"], sort=False):
+            means = rows.groupby(x)[column].mean().dropna()
+            if means.empty:
+                continue
+            label = name if len(variants) == 1 else f"{name}, {variant}"
+            if apart:
+                label, means = f"{label} ({100 * means.max():.1f} %)", means - means.max()
+            style = STYLES[variants.index(variant) % len(STYLES)]
+            look = {"color": f"C{names.index(name)}", "marker": dataset_marker(name), "ms": 4}
+            ax.plot(means.index, means, ls=style, label=label, **look)
         ax.set(xscale="log", xlabel=xlabel, title=f"{title}, below its best" if apart else title)
         if share:
             ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
@@ -58,7 +55,7 @@ def draw_sweep(table, x, xlabel, panels):
     return figure
 
 
-def draw_methods(table, column, xlabel, *, log=True, study="", printed=""):
+def draw_methods(table, column, xlabel, *, log=True, theirs=None):
     """A strip per data set with the methods one below another, published values as strokes.
 
     Further forms of a method, "LaSVM, three epochs" after "LaSVM, one epoch", are hollow.
@@ -69,12 +66,11 @@ def draw_methods(table, column, xlabel, *, log=True, study="", printed=""):
     column, xlabel : str
         Shares (accuracies, errors) are shown in per cent.
     log : bool
-    study, printed : str
-        Whose published columns stand beside ours, such as "{method} accuracy".
+    theirs : dict, optional
+        (data set, method) -> published value, as `published_values` gives it.
     """
     names = list(dict.fromkeys(table["dataset"]))
     methods = list(dict.fromkeys(table["method"]))
-    theirs = _published_values(study, printed, _turned(column, printed)) if printed else {}
     height = 0.07 * len(methods) + 0.16
     figure, ax = new_figure(panel=(6.6, height * len(names) + 1.2))
     for row in range(0, len(names), 2):
@@ -88,15 +84,15 @@ def draw_methods(table, column, xlabel, *, log=True, study="", printed=""):
         colour = method_colour(own)
         face = "none" if own in seen else colour
         ax.scatter(means, heights, s=26, fc=face, ec=colour, label=method, zorder=3)
-        known = [(theirs.get((name, own)), names.index(name) + offset) for name in names]
-        known = [pair for pair in known if pair[0]] if own not in seen else []
+        known = {names.index(name) + offset: (theirs or {}).get((name, own)) for name in names}
+        known = {height: value for height, value in known.items() if value and own not in seen}
         if known:
-            ax.scatter(*zip(*known, strict=True), s=70, marker="|", color=colour, lw=1.6, zorder=2)
+            look = {"marker": "|", "color": colour, "lw": 1.6, "zorder": 2}
+            ax.scatter(known.values(), known.keys(), s=70, **look)
             strokes = True
         seen.add(own)
     if strokes:
         ax.scatter([], [], s=70, marker="|", color=QUIET, lw=1.6, label="the paper's, likewise")
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     ax.set(xlabel=xlabel, xscale="log" if log else "linear")
     if column.endswith(("accuracy", "error")):
         form = FuncFormatter(lambda share, _: f"{100 * share:.3g} %")
@@ -104,54 +100,27 @@ def draw_methods(table, column, xlabel, *, log=True, study="", printed=""):
         if log:
             ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+    name_rows(ax, names)
     return figure
 
 
-def _turned(column, printed):
-    """Whether errors are drawn where the paper prints accuracies."""
-    return column.endswith("error") and printed.endswith("accuracy")
+def published_values(study, template, turned=False):
+    """(data set, method) -> the published value, in shares and seconds.
 
-
-SCALES = {"%": 0.01, "h": 3600.0}  # of published units to ours
-
-
-def _published_values(study, template, turned):
-    """(data set, method) -> the published value, in shares and seconds; `turned`: 1 - accuracy."""
+    Parameters
+    ----------
+    study : str
+    template : str
+        The printed columns, such as "{method} accuracy".
+    turned : bool
+        Errors, where accuracies are printed.
+    """
     table, before, after = published(study), *template.split("{method}")
     names = {label: name for name, label in row_labels(study).items()}
-    scale = {**SCALES, "%": -0.01} if turned else SCALES
+    scale = SCALES | ({"%": -0.01} if turned else {})
     return {
         (names.get(cell.row, cell.row), cell.column.removeprefix(before).removesuffix(after)):
             turned + scale.get(cell.unit, 1.0) * cell.value
         for cell in table.dropna(subset="value").itertuples()
         if cell.column.startswith(before) and cell.column.endswith(after)
     }  # fmt: skip
-
-
-def draw_prediction_cost(table):
-    """Microseconds per row against what the cost grows with: support vectors, or landmarks."""
-    figure, ax = new_figure(panel=(6.0, 3.6))
-    rows = table.assign(
-        size=np.where(
-            table["n_landmarks"] > 0,
-            table["n_landmarks"],
-            table["support_vectors"].fillna(table["n_features"]),
-        )
-    )
-    for method, group in rows.groupby("method", sort=False):
-        group = group.sort_values("size")
-        ax.plot(
-            group["size"],
-            group["microseconds_per_row"],
-            marker="o",
-            color=method_colour(method.partition(", ")[0]),
-            ls="dashed" if method.endswith("unfolded") else "solid",
-            label=method,
-        )
-    ax.set(xscale="log", yscale="log", xlabel="features, landmarks k, or support vectors")
-    ax.set_ylabel("microseconds per row")
-    label_lines(ax)
-    return figure

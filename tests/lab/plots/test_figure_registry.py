@@ -10,7 +10,15 @@ import pandas as pd
 import pytest
 
 from kernlab.lab.catalogue import FIGURES, STUDIES
-from kernlab.lab.plots.registry import FigureSpec, by_study, draw_figures, finished, save
+from kernlab.lab.plots.registry import (
+    FigureSpec,
+    by_study,
+    declared,
+    draw_figures,
+    figure,
+    finished,
+    save,
+)
 from kernlab.lab.plots.style import new_figure
 
 NOTHING_FINISHED = [
@@ -52,6 +60,25 @@ def test_a_figure_without_caption_is_refused():
 def test_two_figures_of_one_name_are_refused():
     with pytest.raises(ValueError, match="llsvm-prop1-scatter"):
         by_study([spec(), spec("other"), spec()])
+
+
+def test_a_docstring_is_the_caption_with_the_arguments_of_the_figure_filled_in():
+    @figure("lasn-f2", "sweep", name="blue")
+    @figure("lasn-f3", "sweep", "In all of them.", name="red")
+    def draw(table, name):
+        r"""Points in {name}, $\\{name}$,
+        twice.
+        """
+        drawn, ax = new_figure()
+        ax.plot(table["x"], table["y"], color=name)
+        return drawn
+
+    namespace = {"__name__": __name__, "draw": draw, "other": draw_scatter, "save": save}
+    blue, red = declared(namespace)
+    assert (blue.stem, red.stem) == ("lasn-f2-sweep", "lasn-f3-sweep")
+    assert blue.caption == r"Points in blue, $\\blue$, twice."
+    assert red.caption == r"Points in red, $\\red$, twice. In all of them."
+    assert red.draw(table()).axes[0].get_lines()[0].get_color() == "red"
 
 
 def test_figures_are_grouped_by_study_in_order():

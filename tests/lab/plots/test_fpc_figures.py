@@ -117,7 +117,7 @@ def test_ridge_has_the_parameters_of_fpc():
         for value in (0.1, 1.0, 10.0)
     ]
     rows.append({"method": "hinge optimum", "alpha": np.nan, "test_error": 0.01})
-    (ax,) = draw_parameter(pd.DataFrame(rows), "alpha", "a").axes
+    (ax,) = draw_parameter(pd.DataFrame(rows), "alpha").axes
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert len(lines["ridge, test"].get_xdata()) == 3
     assert lines["hinge optimum, test"].get_xdata().tolist() == [0.1, 10.0]

@@ -51,6 +51,20 @@ def test_bands_give_each_method_its_colour_and_each_data_set_its_marker(ax):
     assert line.get_marker() == dataset_marker("w8a")
 
 
+def test_every_combination_has_a_panel_in_the_order_of_the_table_and_no_other_is_shown():
+    table = pd.DataFrame(
+        {"dataset": ["w8a", "a9a", "w8a", "a9a"], "h": [1, 1, 3, 1], "y": range(4)}
+    )
+    figure, parts = marks.panels(table, ["dataset", "h"], across=2)
+    assert [(name, h, rows["y"].to_list()) for _, (name, h), rows in parts] == [
+        ("w8a", 1, [0]),
+        ("a9a", 1, [1, 3]),
+        ("w8a", 3, [2]),
+    ]
+    assert [ax.axison for ax in figure.axes] == [True, True, True, False]
+    assert len(marks.panels(table, "dataset")[0].axes) == 2
+
+
 @pytest.mark.parametrize("slope", [-1, 0.5, 1, 2, 3])
 def test_slope_guide_has_its_slope_and_stays_below_the_data(ax, slope):
     n = np.geomspace(10, 1e5, 9)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.common.cells import as_cells, growth_cell, in_printed_units, spread_cell
+from kernlab.lab.engine import as_cells, spread_cell
+from kernlab.lab.papers.common.cells import growth_cell, in_printed_units
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 

@@ -6,7 +6,7 @@ from quick_rows import table_of
 
 from kernlab.datasets import dataset_available
 from kernlab.lab.catalogue import FIGURES, STUDIES
-from kernlab.lab.papers.common import equivalence
+from kernlab.lab.papers.common import theory
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 
@@ -18,7 +18,7 @@ DATA_TABLES = ("llsvm-t2", "lasn-t1", "lasn-t2", "sparse-t1", "hss-t1", "fpc-t1"
 def test_a_machine_on_any_factor_is_the_kernel_machine(name):
     study = STUDIES[name]
     points = [point for point in study.grid("quick") if point.dataset != "magic"]
-    assert {point.variant for point in points} == set(equivalence.FACTORS)
+    assert {point.variant for point in points} == set(theory.FACTORS)
     table = table_of(study, points)
     assert table["agreement"].min() == 1.0
     assert table["dual_difference"].max() < 1e-8
@@ -31,13 +31,13 @@ def test_a_machine_on_any_factor_is_the_kernel_machine(name):
 def test_the_comparison_notices_a_factor_of_another_kernel(monkeypatch):
     study = STUDIES["llsvm-prop1"]
     point = next(point for point in study.grid("quick") if point.variant == "eigenvectors")
-    real = equivalence.factor
+    real = theory.factor
 
     def wrong(kind, matrix, exact):
         to_features = real(kind, matrix, exact)
         return lambda X: to_features(X)[:, -3:]
 
-    monkeypatch.setattr(equivalence, "factor", wrong)
+    monkeypatch.setattr(theory, "factor", wrong)
     table = table_of(study, [point])
     assert table["decision_difference"].max() > 0.1
     assert table["factor_error"].max() > 0.1
@@ -48,7 +48,7 @@ def test_the_comparison_notices_a_factor_of_another_kernel(monkeypatch):
     [(3e-9, "below 1e-6"), (2e-4, "below 1e-3"), (5.0, "below 1e1"), (1e9, "not small")],
 )
 def test_small_numbers_are_written_as_bounds(value, text):
-    assert equivalence.below(value) == text
+    assert theory.below(value) == text
 
 
 def test_margins_are_margins():

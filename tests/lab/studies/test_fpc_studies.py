@@ -9,18 +9,16 @@ from quick_rows import drawn, measured
 
 from kernlab.datasets import generators
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.fpc.degrees import fit_degrees
 from kernlab.lab.papers.fpc.methods import BOOSTING, BUDGETS, PAPERS, sparsity, tuned
-from kernlab.lab.papers.fpc.noise import GRID, _pieces, errors_at
-from kernlab.lab.papers.fpc.propositions import (
+from kernlab.lab.papers.fpc.noise import GRID, READINGS, _pieces, errors_at
+from kernlab.lab.papers.fpc.theory import (
     _rank_modulo,
     dual_value,
+    prescribed_degree,
     primal_value,
     rank_of_powers,
 )
-from kernlab.lab.papers.fpc.readings import READINGS
-from kernlab.lab.papers.fpc.theory import prescribed_degree
-from kernlab.lab.papers.fpc.toy import fit, toy
+from kernlab.lab.papers.fpc.toy import fit, fit_degrees, toy
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 

@@ -1,22 +1,26 @@
 """The ADMM-HSS studies: what they measure is what they say, and what must come out comes out."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from drawn_figures import assert_drawn
 from quick_rows import drawn, measured, table_of
 
 from kernlab import HSSSVC
 from kernlab.kernels import RBF
-from kernlab.lab.catalogue import STUDIES, Point
+from kernlab.lab.catalogue import FIGURES, STUDIES, Point
 from kernlab.lab.papers.hss.grid import RACQP_STEPS, best_costs
 from kernlab.lab.papers.hss.machines import (
+    DiagonalKernel,
+    Lifted,
     accuracies,
     approximated,
+    block_diagonal,
     decisions,
     exact_intercepts,
     papers_steps,
     spread,
 )
-from kernlab.lab.papers.hss.nulls import DiagonalKernel, Lifted, block_diagonal
 from kernlab.lab.papers.hss.sets import PAPERS, sample
 from kernlab.lab.papers.hss.tables import SHAPES, best_width, chosen
 from kernlab.lab.published import published
@@ -117,6 +121,19 @@ def test_null_rows_see_what_they_say():
     assert blocks.rank_ == 0
     np.testing.assert_allclose(dense[inside], K[inside], atol=1e-12)
     assert not dense[~inside].any()
+
+
+def test_the_papers_set_alone_is_drawn_where_live_rows_of_another_stand_beside_it():
+    study, live = measured("hss-f1")
+    points = [p for p in study.grid("standard") if p.method == "picture" or p["h"] == 1.0]
+    theirs = table_of(study, points)
+    (spec,) = FIGURES["hss-f1"]
+    figure = assert_drawn(spec.draw(pd.concat([live, theirs], ignore_index=True)))
+    assert figure.axes[0].get_title(loc="left").startswith("heart_scale")
+    (spectrum,) = figure.axes[0].get_lines()
+    assert len(spectrum.get_xdata()) == 270
+    figures = study.key_figures(pd.concat([live, theirs], ignore_index=True))
+    assert figures == study.key_figures(theirs)
 
 
 # ---------------------------------------------------------------------------- machines, tables

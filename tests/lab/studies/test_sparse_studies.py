@@ -21,8 +21,6 @@ from kernlab.approximations.compact import factorise
 from kernlab.datasets import Dataset
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine import Point
-from kernlab.lab.papers.sparse import accuracy as sparse_accuracy
-from kernlab.lab.papers.sparse import scaling as sparse_scaling
 from kernlab.lab.papers.sparse import shatter as sparse_shatter
 from kernlab.lab.papers.sparse import suited as sparse_suited
 from kernlab.lab.papers.sparse import table as sparse_table
@@ -176,7 +174,7 @@ def test_the_slip_is_that_of_the_listing_run_line_by_line():
             )
     small = dataclasses.replace(data, X_train=X, y_train=labels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse_accuracy, "load_dataset", lambda *_, **__: small)
+        patch.setattr(sparse_table, "load_dataset", lambda *_, **__: small)
         points = [Point.make("swiss-roll", "listing", form, sigma=0.15, l=3) for form in scores]
         found = table_of(STUDIES["sparse-slip"], points).set_index("variant")["test_accuracy"]
     for form, decisions in scores.items():
@@ -257,7 +255,7 @@ def tiny_dataset(name, *, paper, scaling=None):
 
 
 def test_scaling_counts_near_and_equal_rows(monkeypatch):
-    monkeypatch.setattr(sparse_scaling, "load_dataset", tiny_dataset)
+    monkeypatch.setattr(sparse_suited, "load_dataset", tiny_dataset)
     points = [
         Point.make("tiny", "predicted", variant=scaling, sigma=0.5, printed_sparsity=0.5)
         for scaling in ("none", "standard")

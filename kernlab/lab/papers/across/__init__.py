@@ -5,5 +5,3 @@ from kernlab.lab.papers.across.costs import costs
 from kernlab.lab.papers.across.errata import errata
 from kernlab.lab.papers.across.protocol import showdown
 from kernlab.lab.papers.across.scaling import scaling
-
-__all__ = ["algebra", "costs", "errata", "scaling", "showdown"]

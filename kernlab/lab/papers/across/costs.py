@@ -14,6 +14,7 @@ from kernlab.datasets import load_dataset
 from kernlab.estimators import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
 from kernlab.lab.engine import NotRun, Study, catalogued, product
 from kernlab.lab.engine.measuring import peak_memory
+from kernlab.lab.papers.common.fitting import shape_of
 
 MACHINES = {
     "LASN": lambda k: LASN(k),
@@ -48,14 +49,7 @@ TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3
 def costs(datasets=None, landmarks=None, rows=None, seed=0):
     """How well are the time and the memory of a fit known before it is begun?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    landmarks : sequence of int, optional
-        Or Fourier features.
-    rows : int, optional
-        Of the training part, at most.
-    seed : int
+    `landmarks` are Fourier features, too; `rows` those of the training part, at most.
     """
 
     def grid(profile):
@@ -95,19 +89,21 @@ def measure_cost(point, seed):
         machine.fit(X, y)  # once more: what is compiled has been compiled
         spent = time.perf_counter() - began
     stages = {f"predicted_{name}_seconds": s for name, s in predicted.stages.items()}
-    return stages | {
-        "n_train": len(y),
-        "n_features": X.shape[1],
-        "fit_seconds": spent,
-        "approximate_seconds": machine.timings_.get("approximate"),
-        "solve_seconds": machine.timings_.get("solve"),
-        "predicted_seconds": predicted.seconds,
-        "time_ratio": spent / predicted.seconds,
-        "fit_bytes": peak.bytes_added,
-        "predicted_bytes": predicted.bytes,
-        "memory_ratio": peak.bytes_added / predicted.bytes,
-        "n_iter": int(np.max(machine.n_iter_)),
-    }
+    return (
+        stages
+        | shape_of(X)
+        | {
+            "fit_seconds": spent,
+            "approximate_seconds": machine.timings_.get("approximate"),
+            "solve_seconds": machine.timings_.get("solve"),
+            "predicted_seconds": predicted.seconds,
+            "time_ratio": spent / predicted.seconds,
+            "fit_bytes": peak.bytes_added,
+            "predicted_bytes": predicted.bytes,
+            "memory_ratio": peak.bytes_added / predicted.bytes,
+            "n_iter": int(np.max(machine.n_iter_)),
+        }
+    )
 
 
 def give_back():

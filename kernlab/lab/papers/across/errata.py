@@ -284,11 +284,7 @@ ERRATA = {
 def errata(which: several(one_of(*ERRATA)) = None, seed=0):
     """What changes when a formula is taken as printed, and when it is corrected?
 
-    Parameters
-    ----------
-    which : sequence of str, optional
-        Keys of `ERRATA`, such as "hss 25".
-    seed : int
+    `which` are keys of `ERRATA`, such as "hss 25".
     """
 
     def grid(profile):

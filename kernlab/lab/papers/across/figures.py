@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.lab.papers.across.algebra import reason
@@ -17,13 +17,18 @@ from kernlab.lab.papers.across.protocol import (
 )
 from kernlab.lab.papers.across.scaling import exponents
 from kernlab.lab.plots.labels import label_lines, spread
-from kernlab.lab.plots.marks import plain_log_ticks
-from kernlab.lab.plots.registry import FigureSpec
-from kernlab.lab.plots.style import QUIET, method_colour, new_figure, text_colour
+from kernlab.lab.plots.marks import name_rows, panels, plain_log_ticks, say_percent
+from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure, text_colour
 from kernlab.solvers import SOLVERS
 
-COLUMNS = 4
 BUDGETS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])  # seconds of training
+PROTOCOL = (
+    "For every method hyper-parameters were searched on the same part of the training rows, with "
+    "the same number of settings, and one machine was then fitted to all training rows; its dial "
+    "(landmarks, components, trees, degree, share of the rows, ...) gives its points."
+)
+CENTRED = {"ha": "center", "va": "center"}
 _MARKS = {"paper": "o", "kernel": "s", "linear": "D", "trees": "^", "null": "x"}
 KINDS = {
     "paper": "the papers' machines",
@@ -38,6 +43,30 @@ def front(rows, cost):
     """The rows that no other beats in both error and cost, from the cheapest on."""
     ordered = rows.sort_values([cost, "error"])
     return ordered[ordered["error"] < ordered["error"].cummin().shift(fill_value=np.inf)]
+
+
+@figure("showdown", "fronts", also=PROTOCOL)
+def draw_times(table):
+    """Test error against training time, a panel for each set, both axes logarithmic. Broad grey:
+    the front of all methods, with the name of each where it joins the front. The lower left is
+    better.
+    """
+    return draw_fronts(table, "fit_seconds", "training seconds")
+
+
+@figure("showdown", "prediction", also=PROTOCOL)
+def draw_predictions(table):
+    """Test error against the time of predicting a row. Machines with the exact kernel pay for each
+    support vector, trees for each tree, and maps for each landmark.
+    """
+    return draw_fronts(table, "predict_microseconds_per_row", "microseconds per predicted row")
+
+
+@figure("showdown", "memory", also=PROTOCOL)
+def draw_sizes(table):
+    """Test error against the size of the trained machine, as stored."""
+    table = table.assign(model_bytes=table["model_bytes"] / 1e6)
+    return draw_fronts(table, "model_bytes", "megabytes")
 
 
 def draw_fronts(table, cost, xlabel, methods=None):
@@ -58,7 +87,7 @@ def draw_fronts(table, cost, xlabel, methods=None):
     shown = [m for m in CONTESTANTS if m in set(settings["method"]) and m in (methods or m)]
     settings = settings[settings["method"].isin(shown)]
     names = list(dict.fromkeys(settings["dataset"]))
-    columns = min(COLUMNS, len(names) + 1)
+    columns = min(4, len(names) + 1)
     n_rows = -(-(len(names) + 1) // columns)
     figure, axes = new_figure(n_rows, columns, panel=(3.5, 2.9), squeeze=False)
     for ax, name in zip(axes.flat, names, strict=False):
@@ -69,13 +98,13 @@ def draw_fronts(table, cost, xlabel, methods=None):
                 _draw_method(ax, front(own, cost), own, cost, method)
         ax.set(xscale="log", yscale="log", title=name)
         _draw_best(ax, front(rows, cost), cost)
-        ax.yaxis.set_major_formatter(FuncFormatter(_per_cent))
-        ax.yaxis.set_minor_formatter(FuncFormatter(_per_cent_of_few))
+        ax.yaxis.set_major_formatter(say_percent)
+        ax.yaxis.set_minor_formatter(_percent_of_few)
         ax.tick_params(axis="y", which="minor", labelsize=7)
         ax.xaxis.set_minor_formatter(NullFormatter())
     for ax in axes[:, 0]:
         ax.set_ylabel("test error")
-    for ax in axes.flat[len(names) - columns : len(names)] if len(names) >= columns else axes.flat:
+    for ax in axes.flat[max(0, len(names) - columns) : len(names)]:
         ax.set_xlabel(xlabel)
     for ax in axes.flat[len(names) :]:
         ax.set_axis_off()
@@ -86,8 +115,8 @@ def draw_fronts(table, cost, xlabel, methods=None):
 def _draw_method(ax, best, own, cost, method):
     colour, mark = method_colour(method), _MARKS[CONTESTANTS[method].kind]
     ax.plot(best[cost], best["error"], color=colour, lw=1.0, alpha=0.8, zorder=2)
-    ax.scatter(own[cost], own["error"], s=16, marker=mark, color=colour, zorder=3,
-               **({} if mark == "x" else {"edgecolor": "white", "linewidth": 0.4}))  # fmt: skip
+    edge = {} if mark == "x" else {"edgecolor": "white", "linewidth": 0.4}
+    ax.scatter(own[cost], own["error"], s=16, marker=mark, color=colour, zorder=3, **edge)
 
 
 def _draw_best(ax, best, cost):
@@ -131,76 +160,82 @@ def _draw_key(ax, shown):
             text.set(color=QUIET, style="italic")
 
 
-def _per_cent(value, _=None):
-    return f"{100 * value:.3g} %"
-
-
-def _per_cent_of_few(value, _=None):
+def _percent_of_few(value, _=None):
     """Minor ticks at 2 and 5 of each decade."""
     digit = round(value / 10 ** np.floor(np.log10(value)))
-    return _per_cent(value) if digit in (2, 5) else ""
+    return say_percent(value) if digit in (2, 5) else ""
 
 
-def draw_pooled(table):
-    """Over all sets: seconds to come close to the best kernel machine, and error at equal time."""
+@figure("showdown", "pooled", point=f"{100 * CLOSE:g}")
+def draw_pooled(table, **_):
+    """All sets together. Left, the training seconds after which a method has an error at most
+    {point} point above that of the best kernel machine on the set: a dot for each set, a stroke at
+    the median over all sets, where it is finite, and on how many sets the method comes so close at
+    all. Right, the least error that a method has within so many training seconds, in points above
+    the best kernel machine: the median over sets; a line begins where the method has trained on
+    half of them.
+    """
     near = seconds_to_come_close(table)
-    reached = np.isfinite(near).sum(axis=1)
-    middle = near.median(axis=1)
-    order = sorted(near.index, key=lambda m: (-reached[m] if not np.isfinite(middle[m]) else -1e3,
-                                              middle[m]))  # fmt: skip
+    reached, middle = np.isfinite(near).sum(axis=1), near.median(axis=1)
+    finite = np.isfinite(middle)
+    order = sorted(near.index, key=lambda m: (-1e3 if finite[m] else -reached[m], middle[m]))
     figure, (left, right) = new_figure(1, 2, panel=(5.4, 0.22 * len(order) + 1.4))
-    far = 1.6 * near.to_numpy()[np.isfinite(near)].max() if reached.any() else 1.0
+    beside = {"fontsize": 7.5, "va": "center", "color": QUIET}
     for height, method in enumerate(order):
         values, colour = near.loc[method], method_colour(method)
         met = values[np.isfinite(values)]
         left.scatter(met, [height] * len(met), s=10, color=colour, alpha=0.5)
-        if np.isfinite(middle[method]):
+        if finite[method]:
             left.plot(middle[method], height, "|", color=colour, ms=13, mew=2.5)
-        left.text(1.02, height, f"{reached[method]} of {len(values)}", fontsize=7.5, va="center",
-                  color=QUIET, transform=left.get_yaxis_transform())  # fmt: skip
-    left.set(xscale="log", yticks=range(len(order)), yticklabels=order)
-    left.set_ylim(len(order) - 0.4, -0.6)
+        told = f"{reached[method]} of {len(values)}"
+        left.text(1.02, height, told, transform=left.get_yaxis_transform(), **beside)
+    name_rows(left, order, legend=False)
+    far = 1.6 * near.to_numpy()[np.isfinite(near)].max() if reached.any() else 1.0
+    left.set(xscale="log", title="Time to the same error")
     left.set_xlim(right=far)
     left.set_xlabel(f"training seconds to within {100 * CLOSE:g} point of the best kernel machine")
-    left.set_title("Time to the same error")
     excess = {T: excess_at(table, T).median(axis=1) for T in BUDGETS}
     for method in near.index:
         line = np.array([excess[T].get(method, np.inf) for T in BUDGETS])
         if np.isfinite(line).any():
-            right.plot(BUDGETS, np.where(np.isfinite(line), 100 * line, np.nan), marker="o", ms=3,
-                       color=method_colour(method), label=method, lw=1.3)  # fmt: skip
+            look = {"color": method_colour(method), "label": method, "lw": 1.3}
+            shown = np.where(np.isfinite(line), 100 * line, np.nan)
+            right.plot(BUDGETS, shown, marker="o", ms=3, **look)
     right.axhline(0.0, color=QUIET, lw=0.8)
     right.set(xscale="log", xlabel="training seconds allowed", title="Error at equal time")
     right.set_yscale("symlog", linthresh=1.0)
     right.set_ylim(bottom=min(-0.3, 1.2 * right.dataLim.y0))
-    right.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    right.yaxis.set_major_formatter("{x:g}")
     plain_log_ticks(right.xaxis)
     right.set_ylabel("points above the best kernel machine (median)")
     label_lines(right, fontsize=7.0)
     return figure
 
 
+@figure("showdown", "errors")
 def draw_errors(table):
-    """A table of the least error of each method on each set, and in what training time."""
+    """The least test error of each method on each set over its dial, and the training seconds of
+    that machine; bold is the best of all. Colours give the distance to the best kernel machine:
+    blue is below it, red above. A dash: no fit within the cap.
+    """
     settings = settings_of(table).dropna(subset="error")
     names = list(dict.fromkeys(settings["dataset"]))
     methods = [m for m in CONTESTANTS if m in set(settings["method"])]
-    best = best_kernel_error(settings)
+    best, least = best_kernel_error(settings), settings.groupby("dataset")["error"].min()
     figure, ax = new_figure(panel=(0.92 * max(3, len(names)) + 2.0, 0.36 * len(methods) + 1.0))
     shade = np.full((len(methods), len(names)), np.nan)
-    for i, method in enumerate(methods):
-        for j, name in enumerate(names):
-            rows = settings[(settings["method"] == method) & (settings["dataset"] == name)]
-            if rows.empty:
-                ax.text(j, i, "–", ha="center", va="center", color=QUIET)
-                continue
-            row = rows.loc[rows["error"].idxmin()]
-            leads = row["error"] <= settings[settings["dataset"] == name]["error"].min()
-            shade[i, j] = 100 * (row["error"] - best.get(name, np.nan))
-            ax.text(j, i - 0.14, f"{100 * row['error']:.1f} %", ha="center", va="center",
-                    fontsize=8, weight="bold" if leads else "normal")  # fmt: skip
-            ax.text(j, i + 0.24, f"{row['fit_seconds']:.2g} s", ha="center", va="center",
-                    fontsize=6, color="#444444")  # fmt: skip
+    for (i, j), _ in np.ndenumerate(shade):
+        name = names[j]
+        rows = settings[(settings["method"] == methods[i]) & (settings["dataset"] == name)]
+        if rows.empty:
+            ax.text(j, i, "–", color=QUIET, **CENTRED)
+            continue
+        row = rows.loc[rows["error"].idxmin()]
+        weight = "bold" if row["error"] <= least[name] else "normal"
+        shade[i, j] = 100 * (row["error"] - best.get(name, np.nan))
+        error, seconds = f"{100 * row['error']:.1f} %", f"{row['fit_seconds']:.2g} s"
+        ax.text(j, i - 0.14, error, fontsize=8, weight=weight, **CENTRED)
+        ax.text(j, i + 0.24, seconds, fontsize=6, color="#444444", **CENTRED)
     mesh = ax.imshow(shade, cmap="RdBu_r", vmin=-5, vmax=5, alpha=0.6, aspect="auto")
     bar = figure.colorbar(mesh, ax=ax, pad=0.02, aspect=30)
     bar.set_label("points above the best kernel machine")
@@ -208,32 +243,37 @@ def draw_errors(table):
     ax.set_xticks(range(len(names)), names, rotation=25, ha="left")
     ax.set_yticks(range(len(methods)), methods)
     ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
+    _bare(ax)
     return figure
 
 
+def _bare(ax):
+    ax.tick_params(length=0)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+
+
+@figure("algebra", "pairs")
 def draw_algebra(table):
-    """A table for each set: approximations by solvers, with test error, seconds and gap."""
-    names = list(dict.fromkeys(table["dataset"]))
+    """Every approximation of the kernel matrix (rows) with every solver (columns, with the loss
+    that it is given): test error, below it the time that the solver took and its relative duality
+    gap. Pairs that cannot work together say what the approximation does not offer. Solvers of one
+    problem agree along a row, whatever they cost.
+    """
     rows, columns = list(APPROXIMATIONS), list(SOLVERS)
-    figure, axes = new_figure(len(names), 1, panel=(9.6, 4.0), squeeze=False)
-    for ax, name in zip(axes.flat, names, strict=True):
-        own = table[table["dataset"] == name].set_index(["approximation", "solver"])
+    figure, parts = panels(table, "dataset", panel=(9.6, 4.0), across=1)
+    for ax, name, part in parts:
+        own = part.set_index(["approximation", "solver"])
         shade = np.full((len(rows), len(columns)), np.nan)
-        for i, a in enumerate(rows):
-            for j, s in enumerate(columns):
-                _draw_pair(ax, i, j, own, a, s, shade)
+        for (i, j), _ in np.ndenumerate(shade):
+            _draw_pair(ax, i, j, own, rows[i], columns[j], shade)
         best, worst = np.nanmin(shade), np.nanmax(shade)
-        ax.imshow(shade, cmap="Blues", vmin=best, vmax=worst + 0.5 * (worst - best) + 1e-9,
-                  aspect="auto", alpha=0.7)  # fmt: skip
+        look = {"vmin": best, "vmax": worst + 0.5 * (worst - best) + 1e-9, "alpha": 0.7}
+        ax.imshow(shade, cmap="Blues", aspect="auto", **look)
         ax.set_xticks(range(len(columns)), [f"{s}\n{_loss(s)}" for s in columns], fontsize=7)
         ax.set_yticks(range(len(rows)), rows)
-        ax.set(title=name)
-        ax.tick_params(length=0)
-        ax.grid(False)
-        ax.spines[:].set_visible(False)
+        ax.set_title(name)
+        _bare(ax)
     return figure
 
 
@@ -242,150 +282,78 @@ def _loss(solver):
 
 
 def _draw_pair(ax, i, j, own, approximation, solver, shade):
-    look = {"ha": "center", "va": "center"}
     if (approximation, solver) not in own.index:
         told = reason(approximation, solver) or "not run"
-        ax.text(j, i, told, color=QUIET, fontsize=7, style="italic", **look)
+        ax.text(j, i, told, color=QUIET, fontsize=7, style="italic", **CENTRED)
         return
     row = own.loc[[(approximation, solver)]].iloc[0]
     shade[i, j] = row["error"]
-    ax.text(j, i - 0.18, f"{100 * row['error']:.1f} %", fontsize=8.5, **look)
+    ax.text(j, i - 0.18, f"{100 * row['error']:.1f} %", fontsize=8.5, **CENTRED)
     seconds = f"{1e3 * row['solve_seconds']:.3g} ms"
     gap = "no bound" if np.isnan(row["gap"]) else f"gap {max(row['gap'], 1e-16):.0e}"
-    ax.text(j, i + 0.22, f"{seconds}, {gap}", fontsize=5.8, color="#444444", **look)
+    ax.text(j, i + 0.22, f"{seconds}, {gap}", fontsize=5.8, color="#444444", **CENTRED)
 
 
+@figure("scaling", "growth")
 def draw_scaling(table):
-    """Seconds of training against rows and landmarks, each method with its fitted power."""
+    """Training time on a checkerboard against the number of rows, and at a fixed number of rows
+    against the number of landmarks or random features; both axes logarithmic. Beside each line the
+    power with which it grows over the upper half of its sizes, with its standard error. A line ends
+    before a fit would pass the cap.
+    """
     grown = exponents(table).set_index(["variant", "method"])
-    variants = [v for v in ("rows", "landmarks") if v in set(table["variant"])]
-    figure, axes = new_figure(1, len(variants), panel=(5.6, 4.6), squeeze=False)
-    for ax, variant in zip(axes.flat, variants, strict=True):
-        x = "size" if variant == "rows" else "dial"
-        for method, rows in table[table["variant"] == variant].groupby("method", sort=False):
-            found = grown.loc[(variant, method)]
-            error = found["standard_error"]
-            spread = "" if np.isnan(error) else f" \u00b1 {error:.2f}"
-            power = "" if np.isnan(found["exponent"]) else f": {found['exponent']:.2f}{spread}"
+    axis = {"rows": ("size", "training rows n")}
+    axis["landmarks"] = ("dial", "landmarks or components k")
+    table = table.sort_values("variant", ascending=False, kind="stable")
+    figure, parts = panels(table, "variant", panel=(5.6, 4.6))
+    for ax, variant, part in parts:
+        x, xlabel = axis[variant]
+        for method, rows in part.groupby("method", sort=False):
+            power, error = grown.loc[(variant, method), ["exponent", "standard_error"]]
+            within = "" if np.isnan(error) else f" \u00b1 {error:.2f}"
+            label = method if np.isnan(power) else f"{method}: {power:.2f}{within}"
             means = rows.groupby(x)["fit_seconds"].median()
-            ax.plot(means.index, means, marker="o", ms=3.5, lw=1.3, color=method_colour(method),
-                    label=method + power)  # fmt: skip
-        ax.set(xscale="log", yscale="log", ylabel="training seconds")
-        ax.set_xlabel("training rows n" if variant == "rows" else "landmarks or components k")
+            look = {"marker": "o", "ms": 3.5, "lw": 1.3, "color": method_colour(method)}
+            ax.plot(means.index, means, label=label, **look)
+        ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="training seconds")
         plain_log_ticks(ax.xaxis)
         label_lines(ax, fontsize=7.5)
     return figure
 
 
+@figure("errata", "differences")
 def draw_errata(table):
-    """A panel for each misprint: what the printed and the corrected formula give."""
-    names = [name for name in ERRATA if name in set(table["method"])]
-    columns = min(5, len(names))
-    n_rows = -(-len(names) // columns)
-    figure, axes = new_figure(n_rows, columns, panel=(3.1, 2.9), squeeze=False)
-    for ax, name in zip(axes.flat, names, strict=False):
-        _draw_erratum(ax, ERRATA[name], table[table["method"] == name])
-    for ax in axes.flat[len(names) :]:
-        ax.set_axis_off()
+    """What the papers' misprints would cost: each formula run as it is printed (red, dashed) and as
+    it is meant (blue). Dotted: the value that the paper prints.
+    """
+    places = {name: place for place, name in enumerate(ERRATA)}
+    table = table.sort_values("method", key=lambda names: names.map(places), kind="stable")
+    figure, parts = panels(table, "method", panel=(3.1, 2.9), across=5)
+    for ax, name, rows in parts:
+        _draw_erratum(ax, ERRATA[name], rows)
     return figure
 
 
 def _draw_erratum(ax, erratum, rows):
-    forms = ((PRINTED, "#CC3311", erratum.printed, "--"),
-             (CORRECTED, "#0062B0", erratum.corrected, "-"))  # fmt: skip
+    forms = (PRINTED, RED, erratum.printed, "--"), (CORRECTED, BLUE, erratum.corrected, "-")
     for place, (variant, colour, formula, style) in enumerate(forms):
         own = rows[rows["variant"] == variant].sort_values("x")
         if erratum.axis:
-            ax.plot(own["x"], own["value"], color=colour, ls=style, lw=1.5, marker="o",
-                    ms=3 if len(own) < 12 else 0)  # fmt: skip
+            marks = {"marker": "o", "ms": 3 if len(own) < 12 else 0, "ls": style, "lw": 1.5}
+            ax.plot(own["x"], own["value"], color=colour, **marks)
         else:
             ax.bar(place, own["value"], color=colour, width=0.6)
-        ax.text(0.0, 1.14 - 0.1 * place, f"{variant}: {formula}", transform=ax.transAxes,
-                color=text_colour(colour), fontsize=7.5)  # fmt: skip
+        told = {"color": text_colour(colour), "fontsize": 7.5, "transform": ax.transAxes}
+        ax.text(0.0, 1.14 - 0.1 * place, f"{variant}: {formula}", **told)
     if erratum.published is not None:
-        ax.axhline(erratum.published, color="#222222", lw=1.0, ls=":")
+        ax.axhline(erratum.published, color=DARK, lw=1.0, ls=":")
         ax.text(0.5, erratum.published, "published", fontsize=7, ha="center", va="bottom")
     if not erratum.axis:
         ax.set_xticks((0, 1), (PRINTED, CORRECTED))
     ax.set_title(erratum.where, pad=38)
     ax.set(xlabel=erratum.axis, ylabel=erratum.quantity, yscale="log" if erratum.log else "linear")
     if "error" in erratum.quantity or "accuracy" in erratum.quantity:
-        ax.yaxis.set_major_formatter(FuncFormatter(_per_cent))
+        ax.yaxis.set_major_formatter(say_percent)
 
 
-_PROTOCOL = (
-    "For every method hyper-parameters were searched on the same part of the training rows, with "
-    "the same number of settings, and one machine was then fitted to all training rows; its dial "
-    "(landmarks, components, trees, degree, share of the rows, ...) gives its points. "
-)
-FIGURES = [
-    FigureSpec(
-        "showdown",
-        "fronts",
-        "Test error against training time, a panel for each set, both axes logarithmic. "
-        f"{_PROTOCOL}Broad grey: the front of all methods, with the name of each where it joins "
-        "the front. The lower left is better.",
-        lambda table: draw_fronts(table, "fit_seconds", "training seconds"),
-    ),
-    FigureSpec(
-        "showdown",
-        "prediction",
-        f"Test error against the time of predicting a row. {_PROTOCOL}Machines with the exact "
-        "kernel pay for each support vector, trees for each tree, and maps for each landmark.",
-        lambda table: draw_fronts(
-            table, "predict_microseconds_per_row", "microseconds per predicted row"
-        ),
-    ),
-    FigureSpec(
-        "showdown",
-        "memory",
-        f"Test error against the size of the trained machine, as stored. {_PROTOCOL}",
-        lambda table: draw_fronts(
-            table.assign(model_bytes=table["model_bytes"] / 1e6), "model_bytes", "megabytes"
-        ),
-    ),
-    FigureSpec(
-        "showdown",
-        "pooled",
-        "All sets together. Left, the training seconds after which a method has an error at most "
-        f"{100 * CLOSE:g} point above that of the best kernel machine on the set: a dot for each "
-        "set, a stroke at the median over all sets, where it is finite, and on how many sets the "
-        "method comes so close at all. Right, the least error that a method has within so many "
-        "training seconds, in points above the best kernel machine: the median over sets; a line "
-        "begins where the method has trained on half of them.",
-        draw_pooled,
-    ),
-    FigureSpec(
-        "showdown",
-        "errors",
-        "The least test error of each method on each set over its dial, and the training seconds "
-        "of that machine; bold is the best of all. Colours give the distance to the best kernel "
-        "machine: blue is below it, red above. A dash: no fit within the cap.",
-        draw_errors,
-    ),
-    FigureSpec(
-        "algebra",
-        "pairs",
-        "Every approximation of the kernel matrix (rows) with every solver (columns, with the loss "
-        "that it is given): test error, below it the time that the solver took and its relative "
-        "duality gap. Pairs that cannot work together say what the approximation does not offer. "
-        "Solvers of one problem agree along a row, whatever they cost.",
-        draw_algebra,
-    ),
-    FigureSpec(
-        "scaling",
-        "growth",
-        "Training time on a checkerboard against the number of rows, and at a fixed number of rows "
-        "against the number of landmarks or random features; both axes logarithmic. Beside each "
-        "line the power with which it grows over the upper half of its sizes, with its standard "
-        "error. A line ends before a fit would pass the cap.",
-        draw_scaling,
-    ),
-    FigureSpec(
-        "errata",
-        "differences",
-        "What the papers' misprints would cost: each formula run as it is printed (red, dashed) "
-        "and as it is meant (blue). Dotted: the value that the paper prints.",
-        draw_errata,
-    ),
-]
+FIGURES = declared(globals())

@@ -61,19 +61,9 @@ def showdown(
 ):  # fmt: skip
     """Which method has the least error for its time, where hyper-parameters are chosen alike?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-        Names or files; features of other sets than the catalogue's are standardised.
-    methods : sequence of str, optional
-        Names of `CONTESTANTS`.
-    rows, test_rows : int, optional
-        At most so many training and test rows, drawn at random.
-    cap : float, optional
-        Seconds that a fit may take.
-    repeats : int, optional
-        Each with its own split, where the set has none, and its own seed.
-    seed : int
+    Features of other sets than the catalogue's are standardised. `rows` and `test_rows` are drawn
+    at random, at most so many; `cap` is the seconds that a fit may take; each repeat has its own
+    split, where the set has none, and its own seed.
     """
 
     def grid(profile):
@@ -311,11 +301,8 @@ def excess_at(table, seconds):
     quick = settings[settings["fit_seconds"] <= seconds]
     found = quick.pivot_table("error", "method", "dataset", "min", sort=False)
     best = best_kernel_error(settings)
-    return (
-        (found - best)
-        .reindex(settings["method"].drop_duplicates(), columns=best.index)
-        .fillna(np.inf)
-    )
+    methods = settings["method"].drop_duplicates()
+    return (found - best).reindex(methods, columns=best.index).fillna(np.inf)
 
 
 def _winners(table):

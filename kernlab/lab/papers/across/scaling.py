@@ -1,6 +1,7 @@
 """How time grows: with the number of rows, and with the number of landmarks."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from kernlab.lab.engine import Positive, Study, catalogued, one_of, product, sev
 from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.papers.across.contestants import CONTESTANTS
 from kernlab.lab.papers.across.protocol import foretold
+from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.fitting import fitted_row
 
 METHODS = tuple(n for n, one in CONTESTANTS.items() if one.kind != "null" and not one.package)
@@ -35,38 +37,28 @@ def scaling(
     """How do time and memory grow with the rows, and with the landmarks, and where do they end?
 
     On a checkerboard, each method with the middle value of its dial and one setting of all else;
-    landmarks on a fixed number of rows.
-
-    Parameters
-    ----------
-    methods : sequence of str, optional
-    sizes : sequence of int, optional
-        Numbers of training rows.
-    ranks : sequence of int, optional
-        Numbers of landmarks, or random features.
-    cap : float, optional
-        Seconds of a fit.
-    repeats : int, optional
-    seed : int
+    landmarks (or random features) on a fixed number of rows. `cap` is the seconds of a fit.
     """
 
     def grid(profile):
         limits = {"cap": cap or CAPS[profile]}
         times = repeats or (3 if profile == "paper" else 1)
         chosen = methods or METHODS
-        points = [
-            point
-            for method in chosen
-            for point in product("checkerboard", method, "rows", times, size=sizes or
-                                 SIZES[profile], dial=_middle(method), **limits)
-        ]  # fmt: skip
-        return points + product(
-            "checkerboard", [m for m in chosen if m in LANDMARKED], "landmarks", times,
-            size=ROWS_OF_RANKS[profile], dial=ranks or RANKS.get(profile, RANKS["standard"]),
-            **limits,
-        )  # fmt: skip
+        points = []
+        for method in chosen:
+            size = {"size": sizes or SIZES[profile], "dial": _middle(method)}
+            points += product("checkerboard", method, "rows", times, **size, **limits)
+        landmarked = [method for method in chosen if method in LANDMARKED]
+        size = {"size": ROWS_OF_RANKS[profile]}
+        size["dial"] = ranks or RANKS.get(profile, RANKS["standard"])
+        return points + product("checkerboard", landmarked, "landmarks", times, **size, **limits)
 
-    return Study(grid=grid, measure=measure_size, timing=True, key_figures=_reached)
+    return Study(
+        grid=grid,
+        measure=measure_size,
+        timing=True,
+        key_figures=figures_by("{method}", _reached, _of_rows),
+    )
 
 
 def _middle(method):
@@ -90,19 +82,10 @@ def measure_size(point, seed):
         warnings.simplefilter("ignore")  # of a few rows
         make(200).fit(X[:200], y[:200]).predict(X_test[:10])
     foretold(make, X, y, point["cap"], seed, contestant.smallest)
-    data = _Rows(X, y, X_test, y_test)
+    data = SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test, y_valid=None)
     with peak_memory() as peak:
         row = fitted_row(make(n), data)
     return row | {"fit_bytes": peak.bytes_added, "error": 1.0 - row["test_accuracy"]}
-
-
-class _Rows:
-    """Generated rows, as `fitted_row` takes a data set."""
-
-    y_valid = None
-
-    def __init__(self, X, y, X_test, y_test):
-        self.X_train, self.y_train, self.X_test, self.y_test = X, y, X_test, y_test
 
 
 def exponents(table):
@@ -134,10 +117,9 @@ def exponents(table):
     return pd.DataFrame(found)
 
 
-def _reached(table):
-    """The most rows that each method took within the cap, and its error there."""
-    figures = {}
-    for method, rows in table[table["variant"] == "rows"].groupby("method", sort=False):
-        last = rows.loc[rows["size"].idxmax()]
-        figures[method] = f"{int(last['size']):,} rows"
-    return figures
+def _of_rows(table):
+    return table["variant"] == "rows"
+
+
+def _reached(rows):
+    return f"{rows['size'].max():,.0f} rows"

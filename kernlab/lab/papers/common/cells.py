@@ -1,23 +1,36 @@
-"""Measured values under the labels of a published table, with words where there is none.
+"""What is said of a table: key figures by group, and measured values under published labels."""
 
-A value that would not be comparable is left out with its reason: a spread over two repeats, or an
-error on fewer rows than the paper's.
-"""
+from string import Formatter
 
 import numpy as np
 
-from kernlab.lab.engine.study import ENOUGH_REPEATS, as_cells, spread_cell
-
-__all__ = [
-    "ENOUGH_REPEATS",
-    "as_cells",
-    "growth_cell",
-    "in_printed_units",
-    "of_printed_rows",
-    "spread_cell",
-]
 FEW_LANDMARKS = 200
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def figures_by(label, text, where=None):
+    """Key figures: for each combination of the label's {places} what `text` says of its rows.
+
+    Parameters
+    ----------
+    label : str
+        Such as "{dataset}, h = {h:g}", filled in from columns; what is empty is left out.
+    text : callable
+        Rows -> text.
+    where : callable, optional
+        Table -> which rows count.
+    """
+    places = [name for _, name, *_ in Formatter().parse(label) if name]
+
+    def key_figures(table):
+        rows = table if where is None else table[where(table)]
+        figures = {}
+        for values, group in rows.groupby(places, sort=False):
+            filled = label.format(**dict(zip(places, values, strict=True)))
+            figures[filled.replace(", ,", ",").removesuffix(", ")] = text(group)
+        return figures
+
+    return key_figures
 
 
 def of_printed_rows(cells, published):

@@ -1,7 +1,4 @@
-"""The papers' data tables as studies: what the papers print about their data, counted in the data.
-
-One point per set of the table, loaded by the paper's own protocol (its split, scaling, columns).
-"""
+"""The papers' data tables as studies: what is printed about the data, counted in the data."""
 
 import math
 from dataclasses import replace
@@ -12,15 +9,20 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from kernlab.datasets import DataNotFound, is_bundled, measured_counts, protocol_rows
-from kernlab.lab.engine import Point, Study
+from kernlab.lab.engine import Cell, Point, Study
+from kernlab.lab.plots.marks import name_rows
 from kernlab.lab.plots.registry import FigureSpec
-from kernlab.lab.plots.style import QUIET, dataset_marker, new_figure
+from kernlab.lab.plots.style import BLUE, QUIET, dataset_marker, new_figure
 
 TAKEN = ("dataset", "message")  # columns that the engine fills in itself
 
 
-def counted(table, datasets, cells):
-    """The study that counts again what the data table `table` prints, in the given cells."""
+def counted(table, datasets, *printed):
+    """The study that counts again what the data table `table` prints, in columns or cells.
+
+    Each set is loaded by the paper's own protocol: its split, scaling and columns.
+    """
+    cells = [c if isinstance(c, Cell) else Cell(c, c.replace(" ", "_")) for c in printed]
 
     def grid(profile):
         listed = [(name, Path(name).name) for name in datasets or ()]
@@ -58,33 +60,20 @@ def _key_figures(table):
 
 def draw_sizes(table):
     """One line per data set, by training rows; the features stand at its end."""
-    rows = table.sort_values("training_rows", kind="stable").reset_index(drop=True)
+    rows = table.sort_values("training_rows", ascending=False).reset_index(drop=True)
     figure, ax = new_figure(panel=(6.0, 0.24 * len(rows) + 1.1))
     low = 10 ** math.floor(math.log10(rows["training_rows"].min() / 1.5))
     high = 10 ** math.ceil(math.log10(rows["training_rows"].max() * 1.5))
+    places = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7, "color": QUIET}
     for height, row in rows.iterrows():
         ax.plot([low, row["training_rows"]], [height, height], color="#D5D5D5", lw=1, zorder=1)
-        ax.scatter(
-            row["training_rows"],
-            height,
-            marker=dataset_marker(row["dataset"]),
-            s=40,
-            color="#0062B0",
-            zorder=3,
-        )
-        ax.annotate(
-            f"{row['features']:,.0f} features",
-            (1.01, height),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=7,
-            color=QUIET,
-        )
+        look = {"marker": dataset_marker(row["dataset"]), "s": 40, "color": BLUE, "zorder": 3}
+        ax.scatter(row["training_rows"], height, **look)
+        ax.annotate(f"{row['features']:,.0f} features", (1.01, height), **places)
     ax.set(xscale="log", xlim=(low, high), xlabel="training rows")
-    ax.set(yticks=range(len(rows)), yticklabels=rows["dataset"], ylim=(-0.7, len(rows) - 0.3))
+    name_rows(ax, rows["dataset"], legend=False)
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.grid(axis="y", visible=False)
     return figure
 
 

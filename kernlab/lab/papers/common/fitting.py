@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+from sklearn.base import clone
 
 
 def fitted_row(model, data, *, train_accuracy=False):
@@ -15,9 +16,7 @@ def fitted_row(model, data, *, train_accuracy=False):
     began = time.perf_counter()
     model.fit(data.X_train, data.y_train)
     fitted = time.perf_counter()
-    row = {
-        "n_train": data.X_train.shape[0],
-        "n_features": data.X_train.shape[1],
+    row = shape_of(data.X_train) | {
         "fit_seconds": fitted - began,
         "approximate_seconds": model.timings_.get("approximate"),
         "solve_seconds": model.timings_.get("solve"),
@@ -42,6 +41,11 @@ def fitted_row(model, data, *, train_accuracy=False):
     return row
 
 
+def shape_of(X):
+    """Rows and features, as the columns of a tidy row."""
+    return {"n_train": X.shape[0], "n_features": X.shape[1]}
+
+
 def accuracy(predicted, labels):
     """The share of labels that were predicted."""
     return float(np.mean(predicted == labels))
@@ -49,8 +53,6 @@ def accuracy(predicted, labels):
 
 def warm_up(model, data, rows=200):
     """Fit a copy on a few rows, so that compiling is not part of any time."""
-    from sklearn.base import clone
-
     some = np.concatenate(
         [np.flatnonzero(data.y_train == label)[:rows] for label in np.unique(data.y_train)]
     )

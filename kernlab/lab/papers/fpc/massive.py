@@ -1,8 +1,4 @@
-"""FPC's Tables V to VII: SUSY, HIGGS, and images by their features.
-
-The real files are read where they are at hand. Otherwise a labelled part of each stands for the
-accuracy, and generated rows of the full size (profile "paper") for time and memory.
-"""
+"""FPC's Tables V to VII: SUSY, HIGGS, and images by their features."""
 
 import time
 from functools import partial
@@ -12,9 +8,9 @@ import numpy as np
 from kernlab.datasets import load_dataset
 from kernlab.estimators import FPC
 from kernlab.lab.baselines import BASELINES
-from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, product
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row
-from kernlab.lab.papers.fpc.methods import BOOSTING, PAPERS, measured_row
+from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, means, one_of, product
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of
+from kernlab.lab.papers.fpc.methods import BOOSTING, PAPERS, SETTINGS, measured_row
 
 TABLES = {
     # id: full set, labelled part, features, degree, centres of the space and of the paper
@@ -29,13 +25,6 @@ TOLERANCES = {
     "trees": Tolerance(relative=0.25, reason="chosen anew on each split"),
 }
 SHARE = {"quick": 200, "standard": 10, "paper": 1}  # of the rows that are generated
-METHODS = {
-    "FPC": {},
-    "ridge": {"max_iter": 1},
-    "hinge optimum": {"basis": "chebyshev", "to_optimum": True, "tol": 1e-3},
-}
-
-
 TABLE = one_of(*TABLES)
 
 
@@ -46,16 +35,8 @@ def massive(rows=None, centres=None, degree=None, seed=0, table: TABLE = "fpc-t5
 
     A linear machine by stochastic gradient descent stands beside it, where the paper prints one.
 
-    Parameters
-    ----------
-    rows : int, optional
-        That are generated, for time and memory.
-    centres : sequence of int, optional
-    degree : int, optional
-        The paper's by default.
-    seed : int
-    table : {"fpc-t5", "fpc-t6"}
-        SUSY, of 8 features, or HIGGS, of 28.
+    The real files are read where they are at hand. Otherwise a labelled part of each stands for the
+    accuracy, and generated rows, of the full size under the profile "paper", for time and memory.
     """
     full, part, d, papers_degree, known, printed_rows, candidates = TABLES[table]
     degree = degree or papers_degree
@@ -67,7 +48,7 @@ def massive(rows=None, centres=None, degree=None, seed=0, table: TABLE = "fpc-t5
         generated += product("generated", linear, "time and memory", centres=0, **size)
         if profile == "quick":
             return generated
-        labelled = product(part, [*METHODS, *linear], "labelled part", degree=degree)
+        labelled = product(part, [*SETTINGS, *linear], "labelled part", degree=degree)
         chosen = centres or (candidates if profile == "paper" else candidates[::5])
         real = product(full, "FPC", "the real file", degree=degree, centres=chosen)
         real += product(full, linear, "the real file", degree=degree, centres=0)
@@ -97,7 +78,7 @@ def measure_massive(point, seed):
     if point.variant == "the real file":
         model = FPC(point["degree"], n_centres=point["centres"])
     else:
-        model = FPC("cv", validation=(data.X_valid, data.y_valid), **METHODS[point.method])
+        model = FPC("cv", validation=(data.X_valid, data.y_valid), **SETTINGS[point.method])
     row = fitted_row(model, data)
     return row | {"n_centres": model.n_centres_, "chosen_degree": model.degree_}
 
@@ -106,10 +87,9 @@ def _generated_row(model, X, y):
     """A fit on generated rows; how good it is means little. FPC takes five steps, as printed."""
     began = time.perf_counter()
     model.fit(X, y)
-    row = {
-        "n_train": len(y),
-        "n_features": X.shape[1],
-        "fit_seconds": time.perf_counter() - began,
+    seconds = time.perf_counter() - began
+    row = shape_of(X) | {
+        "fit_seconds": seconds,
         "approximate_seconds": model.timings_["approximate"],
         "solve_seconds": model.timings_["solve"],
         "data_bytes": X.nbytes + y.nbytes,
@@ -194,7 +174,7 @@ def images(repeats=None, seed=0):
         grid=grid,
         measure=measure_images,
         timing=True,
-        key_figures=_image_key_figures,
+        key_figures=means("test_accuracy", by=("method",)),
         measured=_image_measured,
         tolerances=TOLERANCES,
         needs=("dogs-vs-cats",),
@@ -216,21 +196,12 @@ def measure_images(point, seed):
     return fitted_row(model, data) | {"chosen_degree": degree, "sparsity": n}
 
 
-def _image_key_figures(table):
-    return {
-        method: f"{100 * rows['test_accuracy'].mean():.1f} %"
-        for method, rows in table.groupby("method", sort=False)
-    }
-
-
 def _image_measured(table):
-    cells = []
+    cells, own = [], {"FPC": {"degree": "chosen_degree", "centres": "sparsity"}}
+    own["RF"] = {"trees": "sparsity"}
     for method, rows in table.groupby("method", sort=False):
         cells.append((method, "accuracy", 100.0 * rows["test_accuracy"].mean()))
         cells.append((method, "training time", rows["fit_seconds"].mean()))
-        if method == "FPC":
-            cells.append(("FPC", "degree", rows["chosen_degree"].mean()))
-            cells.append(("FPC", "centres", rows["sparsity"].mean()))
-        if method == "RF":
-            cells.append(("RF", "trees", rows["sparsity"].mean()))
+        columns = own.get(method, {}).items()
+        cells += [(method, printed, rows[column].mean()) for printed, column in columns]
     return as_cells(cells)

@@ -8,6 +8,7 @@ machine that is timed and scored is then trained on all training rows.
 import itertools
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
@@ -25,9 +26,12 @@ BOOSTING = {"Boosting": 1.0, "eps-boosting": 0.1}  # how much of a tree is taken
 BOOSTED_TREES = (25, 50, 100)
 OURS = ("ridge", "hinge optimum")
 TREE_COUNTS = tuple(range(2, 21, 2))  # of Tables II to IV
-LARGEST_SPACE = (
-    1500  # features of a hinge optimum: an interior point method takes many Gram matrices
-)
+LARGEST_SPACE = 1500  # of a hinge optimum: an interior point method takes many Gram matrices
+SETTINGS = {
+    "FPC": {},
+    "ridge": {"max_iter": 1},
+    "hinge optimum": {"basis": "chebyshev", "to_optimum": True, "tol": 1e-3},
+}
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,10 @@ def tuned(method, data, budget, seed):
     """The model with the best accuracy on the validation rows, unfitted, and its parameters."""
     if method in ("FPC", *OURS):
         return _tuned_fpc(method, data)
-    candidates = list(_candidates(method, budget, seed))
-    rows = (
-        slice(None) if method in ("RF", *BOOSTING) else _some_rows(data.y_train, budget.rows, seed)
-    )
+    forest = method in ("RF", *BOOSTING)
+    rows = slice(None) if forest else _some_rows(data.y_train, budget.rows, seed)
     best, best_score = None, -1.0
-    for chosen, make in candidates:
+    for chosen, make in _candidates(method, budget, seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # cut short by its budget
             model = make(budget.steps).fit(data.X_train[rows], data.y_train[rows])
@@ -86,12 +88,7 @@ def tuned(method, data, budget, seed):
 
 
 def _tuned_fpc(method, data):
-    m, d = data.X_train.shape
-    settings = {
-        "FPC": {},
-        "ridge": {"max_iter": 1},
-        "hinge optimum": {"basis": "chebyshev", "to_optimum": True, "tol": 1e-3},
-    }[method]
+    (m, d), settings = data.X_train.shape, SETTINGS[method]
     largest = largest_degree(m, d)
     if method == "hinge optimum":
         fitting = [s for s in range(1, largest + 1) if space_dimension(d, s) <= LARGEST_SPACE]
@@ -107,30 +104,24 @@ def _tuned_fpc(method, data):
 
 def _candidates(method, budget, seed):
     """Pairs of parameters and a function of LIBSVM's steps that makes the model."""
-    if method == "RF":
-        for trees in budget.trees:
-            forest = BASELINES["random-forest"].make(n_estimators=trees, random_state=seed)
-            yield {"trees": trees}, lambda _, forest=forest: clone(forest)
-    elif method in BOOSTING:
-        for trees in BOOSTED_TREES:
-            settings = {"learning_rate": BOOSTING[method], "random_state": seed}
-            boosted = BASELINES["boosting"].make(n_estimators=trees, **settings)
-            yield {"trees": trees}, lambda _, boosted=boosted: clone(boosted)
-    elif method == "SVM-RBF":
-        for C, g in itertools.product(budget.costs, budget.gammas):
-            yield (
-                {"chosen_C": C, "chosen_gamma": g},
-                lambda steps, C=C, g=g: LibSVM(C, gamma=g, max_iter=steps, cache_size=500),
-            )
-    else:
-        for s, C, g in itertools.product(budget.degrees, budget.costs, budget.gammas):
-            yield (
-                {"chosen_degree": s, "chosen_C": C, "chosen_gamma": g},
-                lambda steps, s=s, C=C, g=g: LibSVM(
-                    C, kernel="polynomial", degree=s, gamma=g, coef0=1.0, max_iter=steps,
-                    cache_size=500,
-                ),
-            )  # fmt: skip
+    if method == "RF" or method in BOOSTING:
+        settings = {"random_state": seed}
+        if method != "RF":
+            settings["learning_rate"] = BOOSTING[method]
+        baseline = BASELINES["random-forest" if method == "RF" else "boosting"]
+        for trees in budget.trees if method == "RF" else BOOSTED_TREES:
+            model = baseline.make(n_estimators=trees, **settings)
+            yield {"trees": trees}, lambda _, model=model: clone(model)
+        return
+    degrees = (None,) if method == "SVM-RBF" else budget.degrees
+    for s, C, g in itertools.product(degrees, budget.costs, budget.gammas):
+        kernel = {} if s is None else {"kernel": "polynomial", "degree": s, "coef0": 1.0}
+        machine = partial(LibSVM, C, gamma=g, cache_size=500, **kernel)
+        degree = {} if s is None else {"chosen_degree": s}
+        yield (
+            degree | {"chosen_C": C, "chosen_gamma": g},
+            lambda steps, machine=machine: machine(max_iter=steps),
+        )
 
 
 def _some_rows(labels, count, seed):

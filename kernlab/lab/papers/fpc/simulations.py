@@ -8,9 +8,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from kernlab.datasets import generators
-from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, product
-from kernlab.lab.papers.fpc.degrees import fit_degrees
-from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, course_of, described, errors, fit, toy
+from kernlab.lab.engine import (
+    Study,
+    Tolerance,
+    as_cells,
+    catalogued,
+    per_cent,
+    product,
+)
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.fpc.toy import (
+    DEGREE,
+    MACHINES,
+    errors,
+    fit_degrees,
+    judged,
+    passing,
+    toy,
+)
 
 REPEATS = {"quick": 5, "standard": 20, "paper": 50}
 RECOMMENDED = 3.301  # 10^-3.301 is the recommended tolerance, 5e-4
@@ -51,7 +66,7 @@ def measure_data(point, seed):
 
 def _data_key_figures(table):
     positive, turned = (table["label"] > 0).mean(), table["reversed"].mean()
-    return {"positive labels": f"{100 * positive:.1f} %", "reversed": f"{100 * turned:.1f} %"}
+    return {"positive labels": per_cent(positive), "reversed": per_cent(turned)}
 
 
 # ------------------------------------------------------------------ Figure 6
@@ -59,14 +74,9 @@ def _data_key_figures(table):
 def tolerance_sweep(rows=1000, noise=0.1, degree=DEGREE, repeats=None):
     """What do smaller tolerances cost, and what do they bring?
 
-    Parameters
-    ----------
-    rows : int
-    noise : float
-        Share of reversed labels.
-    degree : int
-    repeats : int, optional
+    `noise` is the share of reversed labels.
     """
+    two = Tolerance(absolute=0.002, better="lower", reason="two of 1,000 test rows")
     count = Tolerance(relative=0.3, reason="the largest of 50 repeats; 3 steps are 3")
     return Study(
         grid=_machines(repeats, rows=rows, noise=noise, degree=degree),
@@ -76,9 +86,7 @@ def tolerance_sweep(rows=1000, noise=0.1, degree=DEGREE, repeats=None):
         tolerances={
             "tolerance": Tolerance(relative=0.01, reason="as printed, rounded"),
             "iterations": count,
-            "test error": Tolerance(
-                absolute=0.002, better="lower", reason="two of 1,000 test rows"
-            ),
+            "test error": two,
         },
     )
 
@@ -88,28 +96,21 @@ def measure_tolerance(point, seed):
     degree = point["degree"]
     X, y, X_test, y_test = toy(point["rows"], point.repeat, noise=point["noise"])
     if point.method != "FPC":
-        machine = fit(point.method, X, y, degree)
-        return [described(machine, X) | errors(machine, X, y, X_test, y_test)]
-    waiting, passed = list(EXPONENTS), []
-
-    def watch(row):
-        while waiting and row["change"] < 10.0 ** -waiting[0]:
-            passed.append((waiting.pop(0), row))
-
-    _, fitted = course_of(X, y, degree, tol=10.0 ** -EXPONENTS[-1], max_iter=20_000, callback=watch)
+        return judged(point.method, X, y, X_test, y_test, degree)
+    passed, fitted = passing(X, y, EXPONENTS, degree)
     train, test = fitted.transform(X), fitted.transform(X_test)
     return [
         {
             "exponent": exponent,
             "n_train": len(X),
             "n_features": 2,
-            "n_iter": row["iteration"],
-            "objective": row["objective"],
-            "kkt_residual": row["residual"],
-            "train_error": float(np.mean(np.sign(train @ row["coefficients"]) != y)),
-            "test_error": float(np.mean(np.sign(test @ row["coefficients"]) != y_test)),
+            "n_iter": step["iteration"],
+            "objective": step["objective"],
+            "kkt_residual": step["residual"],
+            "train_error": float(np.mean(np.sign(train @ step["coefficients"]) != y)),
+            "test_error": float(np.mean(np.sign(test @ step["coefficients"]) != y_test)),
         }
-        for exponent, row in passed
+        for exponent, step in passed
     ]
 
 
@@ -117,13 +118,13 @@ def _tolerance_key_figures(table):
     figures = {}
     for exponent in (3.2, RECOMMENDED, 5.0):
         rows = table[table["exponent"] == exponent]
+        most, error = rows["n_iter"].max(), 100 * rows["test_error"].mean()
         figures[f"tolerance 10^-{exponent:g}"] = (
-            f"at most {rows['n_iter'].max():.0f} iterations, "
-            f"test error {100 * rows['test_error'].mean():.2f} %"
+            f"at most {most:.0f} iterations, test error {error:.2f} %"
         )
     for method in ("ridge", "hinge optimum"):
-        rows = table[table["method"] == method]
-        figures[method] = f"test error {100 * rows['test_error'].mean():.2f} %"
+        error = table[table["method"] == method]["test_error"].mean()
+        figures[method] = f"test error {100 * error:.2f} %"
     return figures
 
 
@@ -172,29 +173,24 @@ def measure_parameter(point, seed):
     """FPC, and ridge regression with the same parameters, which is FPC's first step."""
     X, y, X_test, y_test = toy(point["rows"], point.repeat, noise=point["noise"])
     name, degree = point["swept"], point["degree"]
+    data = point.method, X, y, X_test, y_test, degree
     if point.method == "hinge optimum":
-        machine = fit(point.method, X, y, degree)
-        return [described(machine, X) | errors(machine, X, y, X_test, y_test)]
-    rows, steps = [], {"FPC": 20_000, "ridge": 1}[point.method]
-    for value in map(float, point["values"].split()):
-        machine = fit(point.method, X, y, degree, max_iter=steps, **{name: value})
-        rows.append({name: value} | described(machine, X) | errors(machine, X, y, X_test, y_test))
-    return rows
+        return judged(*data)
+    steps = {"FPC": 20_000, "ridge": 1}[point.method]
+    return [
+        {name: value} | judged(*data, max_iter=steps, **{name: value})
+        for value in map(float, point["values"].split())
+    ]
 
 
 def _parameter_key_figures(name, table):
     means = 100 * table[table["method"] == "FPC"].groupby(name)["test_error"].mean()
-    picked = (means.index[0], 1.0, means.index[-1])
-    figures = {
-        f"{name} = {value:g}": f"test error {means.loc[means.index[_nearest(means, value)]]:.1f} %"
-        for value in picked
-    }
+    figures = {}
+    for value in (means.index[0], 1.0, means.index[-1]):
+        nearest = np.argmin(np.abs(np.log(means.index.to_numpy(float)) - np.log(value)))
+        figures[f"{name} = {value:g}"] = f"test error {means.iloc[nearest]:.1f} %"
     optimum = table[table["method"] == "hinge optimum"]["test_error"].mean()
     return figures | {"hinge optimum": f"test error {100 * optimum:.1f} %"}
-
-
-def _nearest(means, value):
-    return int(np.argmin(np.abs(np.log(means.index.to_numpy(float)) - np.log(value))))
 
 
 # ------------------------------------------------------------------ Figure 9
@@ -216,7 +212,7 @@ def degree_sweep(degrees=None, rows=1000, noise=0.1, repeats=None):
     return Study(
         grid=grid,
         measure=measure_degree,
-        key_figures=_degree_key_figures,
+        key_figures=figures_by("{method}", _best_degree),
         measured=_degree_measured,
         tolerances={"best degree": Tolerance(absolute=1, reason="errors are flat beside the best")},
     )
@@ -226,8 +222,7 @@ def measure_degree(point, seed):
     X, y, X_test, y_test = toy(point["rows"], point.repeat, noise=point["noise"])
     if point.method == "SVM-Poly":
         return _best_polynomial_machine(point["degree"], X, y, X_test, y_test)
-    machine = fit(point.method, X, y, point["degree"])
-    return described(machine, X) | errors(machine, X, y, X_test, y_test)
+    return judged(point.method, X, y, X_test, y_test, point["degree"])
 
 
 def _best_polynomial_machine(degree, X, y, X_test, y_test):
@@ -235,9 +230,8 @@ def _best_polynomial_machine(degree, X, y, X_test, y_test):
     scale = np.mean((1.0 + (X**2).sum(axis=1)) ** degree)
     rows = []
     for cost in COSTS / scale:
-        machine = SVC(
-            C=cost, kernel="poly", degree=degree, gamma=1.0, coef0=1.0, max_iter=SVM_STEPS
-        )
+        kernel = {"kernel": "poly", "degree": degree, "gamma": 1.0, "coef0": 1.0}
+        machine = SVC(C=cost, max_iter=SVM_STEPS, **kernel)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # "finished" says it
             machine.fit(X, y)
@@ -247,12 +241,9 @@ def _best_polynomial_machine(degree, X, y, X_test, y_test):
     return best | {"n_train": len(X), "n_features": 2}
 
 
-def _degree_key_figures(table):
-    figures = {}
-    for method, rows in table.groupby("method", sort=False):
-        means = rows.groupby("degree")["test_error"].mean()
-        figures[method] = f"best degree {means.idxmin()}, test error {100 * means.min():.1f} %"
-    return figures
+def _best_degree(rows):
+    means = rows.groupby("degree")["test_error"].mean()
+    return f"best degree {means.idxmin()}, test error {100 * means.min():.1f} %"
 
 
 def _degree_measured(table):
@@ -275,29 +266,21 @@ SCHEMES = {"uniform": "uniform", "first rows": "first", "random rows": "random"}
 
 @catalogued("fpc-f10", "Figure 10: three ways to choose centres")
 def centre_schemes(sizes=None, repeats=None):
-    """Does it matter how centres are chosen?
-
-    Parameters
-    ----------
-    sizes : sequence of int, optional
-        Training rows m.
-    repeats : int, optional
-    """
+    """Does it matter how centres are chosen?"""
 
     def grid(profile):
         rows = sizes or SIZES.get(profile, range(5000, 50_001, 5000))
         times = repeats or {"quick": 2, "standard": 5, "paper": 50}[profile]
         return product("fpc-toy", "FPC", SCHEMES, times, rows=rows)
 
-    return Study(grid=grid, measure=measure_scheme, key_figures=_scheme_key_figures)
+    return Study(grid=grid, measure=measure_scheme, key_figures=_scheme_errors)
 
 
 def measure_scheme(point, seed):
     """All degrees together; the best on the test rows counts, as in the paper."""
     X, y, X_test, y_test = toy(point["rows"], point.repeat)
-    fits = fit_degrees(
-        X, y, range(1, 13), centres=SCHEMES[point.variant], random_state=point.repeat
-    )
+    centres = {"centres": SCHEMES[point.variant], "random_state": point.repeat}
+    fits = fit_degrees(X, y, range(1, 13), **centres)
     wrong = {s: float(np.mean(scores(X_test) * y_test <= 0)) for s, scores in fits.items()}
     best = min(wrong, key=wrong.get)
     return {
@@ -309,6 +292,6 @@ def measure_scheme(point, seed):
     }
 
 
-def _scheme_key_figures(table):
-    means = 100 * table.groupby("variant", sort=False)["test_error"].mean()
-    return {scheme: f"test error {value:.1f} %" for scheme, value in means.items()}
+def _scheme_errors(table):
+    means = table.groupby("variant", sort=False)["test_error"].mean()
+    return {scheme: f"test error {per_cent(value)}" for scheme, value in means.items()}

@@ -15,8 +15,17 @@ from math import nan
 
 from kernlab.datasets import get_entry, is_bundled, load_dataset, protocol_rows
 from kernlab.datasets.files import is_path
-from kernlab.lab.engine import Cell, Study, Tolerance, catalogued, product
-from kernlab.lab.papers.common.cells import ENOUGH_REPEATS, as_cells, spread_cell
+from kernlab.lab.engine import (
+    Study,
+    Tolerance,
+    as_cells,
+    catalogued,
+    per_cent,
+    product,
+    spread_cell,
+)
+from kernlab.lab.engine.study import ENOUGH_REPEATS
+from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.data_tables import counted
 from kernlab.lab.papers.fpc.methods import OURS, PAPERS, measured_row
 
@@ -29,18 +38,22 @@ EXTENT = {"quick": (2, 1, "small"), "standard": (20, 2, "coarse"), "paper": (50,
 TIMED = {"quick": (1, 1, "small"), "standard": (3, 1, "coarse"), "paper": (50, 50, "paper")}
 SECONDS = Tolerance(relative=0.5, better="lower", reason="another machine")
 SECONDS_PER_SQUARED_ROW = {"SVM-RBF": 5e-8, "SVM-Poly": 3e-7}
+CENTRES = figures_by(
+    "{dataset}, centres",
+    lambda rows: f"{rows['sparsity'].mean():.1f}",
+    where=lambda table: table["method"] == "FPC",
+)
 
 
 @catalogued("fpc-t2", "Table II: test accuracy")
 def accuracies(datasets=None, repeats=None, seed=0):
     """How accurate is FPC beside two support vector machines and random forests?"""
-    columns = {
-        "accuracy": ("test_accuracy", 100.0, "mean"),
-        "accuracy sd": ("test_accuracy", 100.0, "std"),
-    }
+    columns = {"accuracy": ("test_accuracy", 100.0, "mean")}
+    columns["accuracy sd"] = ("test_accuracy", 100.0, "std")
     point = Tolerance(spreads=1.0, better="higher", reason="of one split; ours are fewer than 50")
     return _table(
-        EXTENT, (*PAPERS, *OURS), datasets, repeats, columns, _accuracy_key_figures,
+        EXTENT, (*PAPERS, *OURS), datasets, repeats, columns,
+        figures_by("{dataset}, {method}", lambda rows: per_cent(rows["test_accuracy"].mean())),
         {"accuracy": point, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")},
     )  # fmt: skip
 
@@ -50,7 +63,7 @@ def training_times(datasets=None, repeats=None, seed=0):
     """How long do the four methods train, at the parameters chosen?"""
     return _table(
         TIMED, (*PAPERS, *OURS), datasets, repeats,
-        {"training time": ("fit_seconds", 1.0, "mean")}, _size_key_figures,
+        {"training time": ("fit_seconds", 1.0, "mean")}, CENTRES,
         {"training time": SECONDS}, timing=True,
     )  # fmt: skip
 
@@ -58,13 +71,11 @@ def training_times(datasets=None, repeats=None, seed=0):
 @catalogued("fpc-t4", "Table IV: test time and sparsity")
 def prediction_times(datasets=None, repeats=None, seed=0):
     """How long does predicting take, and on how many terms does it depend?"""
-    columns = {
-        "test time": ("predict_seconds", 1.0, "mean"),
-        "sparsity": ("sparsity", 1.0, "mean"),
-    }
+    columns = {name: (column, 1.0, "mean") for name, column in
+               (("test time", "predict_seconds"), ("sparsity", "sparsity"))}  # fmt: skip
     terms = Tolerance(relative=0.25, reason="it jumps with the degree of each split")
     return _table(
-        TIMED, PAPERS, datasets, repeats, columns, _size_key_figures,
+        TIMED, PAPERS, datasets, repeats, columns, CENTRES,
         {"test time": SECONDS, "sparsity": terms}, timing=True,
     )  # fmt: skip
 
@@ -107,28 +118,11 @@ def measure_method(point, seed):
 
 def predict_seconds(point):
     """What a support vector machine will take on all training rows, from their number."""
-    if point.method not in MACHINES:
-        return None
-    if is_path(point.dataset):
+    if point.method not in MACHINES or is_path(point.dataset):
         return None
     rows = {file.rows for copy in get_entry(point.dataset).copies[:1] for file in copy.train}
     known = [n for n in rows if n]
     return SECONDS_PER_SQUARED_ROW[point.method] * (0.5 * sum(known)) ** 2 if known else None
-
-
-def _accuracy_key_figures(table):
-    return {
-        f"{name}, {method}": f"{100 * rows['test_accuracy'].mean():.1f} %"
-        for (name, method), rows in table.groupby(["dataset", "method"], sort=False)
-    }
-
-
-def _size_key_figures(table):
-    rows = table[table["method"].isin(["FPC"])]
-    return {
-        f"{name}, centres": f"{part['sparsity'].mean():.1f}"
-        for name, part in rows.groupby("dataset", sort=False)
-    }
 
 
 def _cells(columns, table):
@@ -175,4 +169,4 @@ def _not_comparable(method, printed, rows):
 @catalogued("fpc-t1", "UCI data sets of FPC")
 def data_sets(datasets=None):
     """Are the data sets that are there those of Table I?"""
-    return counted("fpc-t1", datasets, [Cell("rows", "rows"), Cell("features", "features")])
+    return counted("fpc-t1", datasets, "rows", "features")

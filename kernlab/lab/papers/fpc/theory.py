@@ -1,15 +1,20 @@
-"""FPC's theorems in numbers, and its Figure 2: convergence, learning rates, shrinking margins."""
+"""FPC's propositions and theorems in numbers, and its Figure 2."""
 
 import math
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
 from sklearn.svm import SVC
 
+from kernlab.approximations import PolynomialMap
 from kernlab.datasets import generators
 from kernlab.lab.engine import Study, catalogued, product
-from kernlab.lab.papers.fpc.propositions import primal_value
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.common.theory import below
 from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, features_of, fit, toy
-from kernlab.solvers import solve_hinge_interior
+from kernlab.solvers import solve_hinge_admm, solve_hinge_interior
 
 # -------------------------------------------------------------------- Theorems 1 and 2
 SETTINGS = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
@@ -24,21 +29,22 @@ def convergence(steps=None):
         optimum = product("fpc-toy", "hinge optimum", "to the optimum", steps=count)
         return product("fpc-toy", "FPC", SETTINGS, steps=count) + optimum
 
-    return Study(grid=grid, measure=measure_convergence, key_figures=_convergence_key_figures)
+    told = figures_by("the step with {variant}", _steps, lambda t: t["method"] == "FPC")
+    return Study(grid=grid, measure=measure_convergence, key_figures=told)
 
 
 def measure_convergence(point, seed):
     """Squared H-norm, objective and residual of the steps 1, ..., spaced ever wider."""
     X, y, _, _ = toy(1000, point.repeat)
+    F, _ = features_of(X, 9, basis="chebyshev")
     if point.method == "FPC":
         settings = {"tol": 0.0, "max_iter": point["steps"]} | SETTINGS[point.variant]
         trace = course_of(X, y, **settings)[0].trace_table()
         growth = trace["change"].pct_change().iloc[1:].max()
     else:
-        F, _ = features_of(X, 9, basis="chebyshev")
         trace = solve_hinge_interior(F, y, tol=1e-4).trace_table()
         growth = np.nan
-    value = primal_value(features_of(X, 9, basis="chebyshev")[0], y)
+    value = primal_value(F, y)
     kept = np.unique(np.geomspace(1, len(trace), 60).round().astype(int)) - 1
     return [
         {
@@ -55,15 +61,11 @@ def measure_convergence(point, seed):
     ]
 
 
-def _convergence_key_figures(table):
-    figures = {}
-    for kind, rows in table[table["method"] == "FPC"].groupby("variant", sort=False):
-        last = rows.iloc[-1]
-        monotone = "never grows" if last["largest_growth"] <= 1e-6 else "grows somewhere"
-        k_times = rows["step"] * rows["change"]
-        shrinks = "falls" if k_times.iloc[-1] < 0.5 * k_times.max() else "does not fall"
-        figures[f"the step with {kind}"] = f"{monotone}; k times its square {shrinks}"
-    return figures
+def _steps(rows):
+    k_times = rows["step"] * rows["change"]
+    monotone = "never grows" if rows["largest_growth"].iloc[-1] <= 1e-6 else "grows somewhere"
+    shrinks = "falls" if k_times.iloc[-1] < 0.5 * k_times.max() else "does not fall"
+    return f"{monotone}; k times its square {shrinks}"
 
 
 # -------------------------------------------------------------------- Theorem 3
@@ -75,25 +77,20 @@ ROWS = {"quick": (100, 300, 1000, 3000), "standard": (100, 300, 1000, 3000, 10_0
 def learning_rate(sizes=None, repeats=None):
     """Does the excess error fall as fast as the theorem says when s grows with m?
 
-    Parameters
-    ----------
-    sizes : sequence of int, optional
-        Training rows m.
-    repeats : int, optional
+    `sizes` are training rows m.
     """
 
     def grid(profile):
         times = repeats or {"quick": 3, "standard": 10}.get(profile, 50)
         rows = sizes or ROWS.get(profile, ROWS["standard"])
-        return [
-            point
-            for alpha in SMOOTHNESS
-            for point in product(
-                "fpc-toy", MACHINES, f"smoothness {alpha:g}", times, rows=rows, smoothness=alpha
-            )
-        ]
+        points = []
+        for alpha in SMOOTHNESS:
+            variant = f"smoothness {alpha:g}"
+            points += product("fpc-toy", MACHINES, variant, times, rows=rows, smoothness=alpha)
+        return points
 
-    return Study(grid=grid, measure=measure_rate, key_figures=_rate_key_figures)
+    told = figures_by("{method}, {variant}", _ends)
+    return Study(grid=grid, measure=measure_rate, key_figures=told)
 
 
 def prescribed_degree(m, smoothness, variables=2):
@@ -116,15 +113,12 @@ def measure_rate(point, seed):
     }
 
 
-def _rate_key_figures(table):
-    figures = {}
-    for (variant, method), rows in table.groupby(["variant", "method"], sort=False):
-        means = rows.groupby("rows")["excess_error"].mean()
-        figures[f"{method}, {variant}"] = (
-            f"{100 * means.iloc[0]:.1f} % at {means.index[0]} rows, "
-            f"{100 * means.iloc[-1]:.1f} % at {means.index[-1]}"
-        )
-    return figures
+def _ends(rows):
+    means = rows.groupby("rows")["excess_error"].mean()
+    return (
+        f"{100 * means.iloc[0]:.1f} % at {means.index[0]} rows, "
+        f"{100 * means.iloc[-1]:.1f} % at {means.index[-1]}"
+    )
 
 
 # -------------------------------------------------------------------- Figure 2b
@@ -148,9 +142,7 @@ def measure_margin(point, seed):
     height = np.abs(X[:, 1] - generators.fpc_bayes_curve(X[:, 0]))
     signed = machine.dual_coef_.ravel()
     K = np.exp(-5.0 * ((machine.support_vectors_[:, None] - machine.support_vectors_) ** 2).sum(-1))
-    return {
-        "n_train": len(y),
-        "n_features": 2,
+    return shape_of(X) | {
         "margin": 2.0 / math.sqrt(signed @ K @ signed),
         "support_vectors": len(signed),
         "rows_near": int(np.sum(height < 0.02)),
@@ -162,4 +154,171 @@ def _margin_key_figures(table):
     means = table.groupby("rows")[["margin", "rows_near"]].median()
     return {
         f"{m} rows": f"{row.rows_near:.0f} within 0.02 of the curve" for m, row in means.iterrows()
+    }
+
+
+# -------------------------------------------------------------------- Proposition 1
+PRIME = 2**31 - 1
+SPACES = {"quick": ((2, 3), (2, 9), (4, 3)), "standard": ((2, 3), (2, 9), (4, 3), (4, 5), (8, 3))}
+CENTRES = ("first rows", "random rows", "uniform", "on a line", "on a parabola", "each twice")
+
+
+@catalogued("fpc-p1", "Proposition 1: almost every set of centres is fundamental")
+def fundamental_centres(degrees=None, seed=0):
+    """Do n centres span the polynomials of degree s, and do doubles still see it?
+
+    `degrees` are in two variables; by default there are spaces of several dimensions.
+    """
+
+    def grid(profile):
+        spaces = [(2, s) for s in degrees or ()] or SPACES.get(profile, SPACES["standard"])
+        points = []
+        for d, s in spaces:
+            points += product("random centres", "PolynomialMap", CENTRES, variables=d, degree=s)
+        return points
+
+    told = figures_by("{variant}, degree {degree} in {variables} variables", _rank)
+    return Study(grid=grid, measure=measure_centres, key_figures=told)
+
+
+def measure_centres(point, seed):
+    """Rank of the functions (1 + x . eta_j)^s: in exact arithmetic, and what doubles see of it."""
+    d, s = point["variables"], point["degree"]
+    rng = np.random.default_rng(seed)
+    n = math.comb(s + d, s)
+    X = rng.random((4 * n, d))
+    centres = _centres(point.variant, X, n, rng)
+    fitted = PolynomialMap(s, centres=centres, scaling="none").fit(X)
+    check = fitted.centre_check_
+    return shape_of(X) | {
+        "n_centres": n,
+        "dimension": check.dimension,
+        "exact_rank": rank_of_powers(centres, s),
+        "double_rank": check.rank,
+        "condition": check.condition,
+    }
+
+
+def _centres(kind, X, n, rng):
+    d = X.shape[1]
+    if kind == "random rows":
+        return X[rng.choice(len(X), n, replace=False)]
+    if kind == "uniform":
+        return rng.random((n, d))
+    if kind == "on a line":
+        return np.linspace(0, 1, n)[:, None] * np.ones(d)
+    if kind == "on a parabola":  # x_d = x_1^2, exactly: 2^-40 is a double
+        on_it = np.round(X[:n] * 2**20) / 2**20
+        on_it[:, -1] = on_it[:, 0] ** 2
+        return on_it
+    if kind == "each twice":
+        return np.repeat(X[: -(-n // 2)], 2, axis=0)[:n]
+    return X[:n]
+
+
+def rank_of_powers(centres, degree):
+    """The rank of ((1 + eta_i . eta_j)^s) without rounding: by elimination modulo a prime.
+
+    Doubles are fractions, and the denominators, powers of 2, have inverses modulo the prime. The
+    rank modulo a prime is never above the true one, and the matrix has the functions' rank.
+    """
+    residues = np.array([[_residue(v) for v in row] for row in centres.tolist()], dtype=np.int64)
+    products = np.ones((len(centres), len(centres)), dtype=np.int64)
+    for column in residues.T:
+        products = (products + column[:, None] * column[None, :] % PRIME) % PRIME
+    matrix = np.ones_like(products)
+    for _ in range(degree):
+        matrix = matrix * products % PRIME
+    return _rank_modulo(matrix)
+
+
+def _residue(value):
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * pow(denominator, -1, PRIME) % PRIME
+
+
+def _rank_modulo(matrix):
+    matrix, rank = matrix.copy(), 0
+    for column in range(matrix.shape[1]):
+        pivots = np.flatnonzero(matrix[rank:, column])
+        if not len(pivots):
+            continue
+        pivot = rank + pivots[0]
+        matrix[[rank, pivot]] = matrix[[pivot, rank]]
+        matrix[rank] = matrix[rank] * pow(int(matrix[rank, column]), PRIME - 2, PRIME) % PRIME
+        below_it = matrix[rank + 1 :]
+        below_it -= below_it[:, column : column + 1] * matrix[rank] % PRIME
+        below_it %= PRIME
+        rank += 1
+        if rank == len(matrix):
+            break
+    return rank
+
+
+def _rank(rows):
+    return f"rank {rows['exact_rank'].iloc[-1]} of {rows['dimension'].iloc[-1]}"
+
+
+# -------------------------------------------------------------------- Proposition 2
+@catalogued("fpc-p2", "Proposition 2: the dual is a linear programme")
+def dual_programme(degrees=(2, 4), repeats=None):
+    """Do the linear programme, its dual and ADMM's optimum agree?"""
+
+    def grid(profile):
+        times = repeats or (1 if profile == "quick" else 5)
+        names = ("fpc-toy", "two-moons", "gaussians")
+        return product(names, "hinge optimum", repeats=times, degree=degrees)
+
+    return Study(grid=grid, measure=measure_dual, key_figures=_dual_key_figures)
+
+
+def measure_dual(point, seed):
+    """Both linear programmes by HiGHS, ADMM's iterates at its usual stop and at the optimum."""
+    X, y = getattr(generators, point.dataset.replace("-", "_"))(300, seed=point.repeat)
+    F, _ = features_of(X, point["degree"], basis="chebyshev")
+    powers, _ = features_of(X, point["degree"])
+    early = solve_hinge_admm(powers, y)
+    optimum = solve_hinge_interior(F, y, tol=1e-4, max_iter=50_000)
+    dual = optimum.dual_variables
+    violation = np.linalg.norm(F.T @ (y * dual)) / np.linalg.norm(F.T @ np.abs(dual))
+    return shape_of(X) | {
+        "primal_value": primal_value(F, y),
+        "dual_value": dual_value(F, y),
+        "early_objective": early.objective,
+        "objective": optimum.objective,
+        "dual_sum": float(dual.sum()),
+        "dual_violation": float(violation),
+        "gap": optimum.relative_gap,
+        "kkt_residual": optimum.kkt_residual,
+        "early_kkt_residual": early.kkt_residual,
+        "n_iter": optimum.n_iter,
+    }
+
+
+def primal_value(F, y):
+    """min 1/m sum xi over y F u >= 1 - xi, xi >= 0 (6)."""
+    m, n = F.shape
+    found = linprog(
+        np.concatenate([np.zeros(n), np.full(m, 1 / m)]),
+        A_ub=sp.hstack([sp.csr_matrix(-y[:, None] * F), -sp.eye(m)]).tocsr(),
+        b_ub=-np.ones(m),
+        bounds=[(None, None)] * n + [(0, None)] * m,
+    )
+    return float(found.fun)
+
+
+def dual_value(F, y):
+    """max sum a over F^T (y a) = 0, 0 <= a <= 1/m (7; the bounds stand for a + c = 1/m)."""
+    m, n = F.shape
+    found = linprog(-np.ones(m), A_eq=(y[:, None] * F).T, b_eq=np.zeros(n), bounds=[(0, 1 / m)] * m)
+    return float(-found.fun)
+
+
+def _dual_key_figures(table):
+    least = table["primal_value"]
+    excess, early = ((table[name] - least) / least for name in ("objective", "early_objective"))
+    return {
+        "primal and dual value differ by": below((least - table["dual_value"]).abs().max()),
+        "ADMM's optimum is above by a share of": below(excess.max(), finest=-3),
+        "FPC's usual stop is above by at least": f"{100 * early.min():.0f} %",
     }

@@ -1,7 +1,7 @@
-"""What the FPC paper's simulations share: the toy's rows, and the machines that are compared on it.
+"""What the simulations share: the toy's rows, and the machines that are compared on it.
 
-All machines of a repeat see the same rows. Beside FPC stand ridge regression on the labels (its
-own first step) and the minimiser of the hinge loss that it approximates.
+Beside FPC stand ridge regression on the labels (its own first step) and the minimiser of the hinge
+loss that it approximates.
 """
 
 import numpy as np
@@ -10,6 +10,8 @@ from kernlab.approximations import PolynomialMap
 from kernlab.approximations.polynomial import chebyshev_features
 from kernlab.datasets import generators
 from kernlab.estimators import FPC
+from kernlab.estimators.machine import fit_together
+from kernlab.lab.papers.common.fitting import shape_of
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_hinge_admm
 
@@ -41,12 +43,16 @@ def errors(machine, X, y, X_test, y_test):
     }
 
 
+def judged(method, X, y, X_test, y_test, degree=DEGREE, **settings):
+    """One of `MACHINES`, fitted: what all rows on the toy say of it, and its errors."""
+    machine = fit(method, X, y, degree, **settings)
+    return described(machine, X) | errors(machine, X, y, X_test, y_test)
+
+
 def described(machine, X):
     """The columns that all rows on the toy share."""
     result = machine.result_
-    return {
-        "n_train": len(X),
-        "n_features": X.shape[1],
+    return shape_of(X) | {
         "n_centres": machine.n_centres_,
         "objective": result.objective,
         "gap": result.relative_gap,
@@ -55,11 +61,17 @@ def described(machine, X):
     }
 
 
-def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
-    """ADMM on the paper's features, as FPC runs it but with all settings of the solver open.
+def fit_degrees(X, y, degrees, **settings):
+    """A function of rows that gives their scores, for every degree, as when FPC chooses one."""
+    machines, shared = {}, {}
+    for degree in sorted(degrees, reverse=True):  # the largest leaves its Gram matrix to the others
+        machines[degree] = FPC(degree, **settings)
+        fit_together([machines[degree]], X, y, shared=shared)
+    return {degree: machines[degree].decision_function for degree in degrees}
 
-    Returned are its result and the map.
-    """
+
+def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
+    """ADMM's result on the paper's features, with all settings of the solver open; and the map."""
     fitted = PolynomialMap(degree, **(map_settings or {})).fit(X)
     features = chebyshev_features(as_rows(X), fitted.chebyshev_)
     features = features.combined(fitted.change_of_basis_)
@@ -70,3 +82,21 @@ def features_of(X, degree, basis="power"):
     """Polynomial features of all rows, and the map that makes them."""
     fitted = PolynomialMap(degree, basis=basis).fit(X)
     return fitted.transform(X), fitted
+
+
+def passing(X, y, exponents, degree=DEGREE, map_settings=None):
+    """The steps at which one run passes the tolerances 10^-exponent, and the map.
+
+    Returns
+    -------
+    (list of (exponent, step), PolynomialMap)
+    """
+    waiting, passed = list(exponents), []
+
+    def watch(step):
+        while waiting and step["change"] < 10.0 ** -waiting[0]:
+            passed.append((waiting.pop(0), step))
+
+    smallest = {"tol": 10.0 ** -exponents[-1], "max_iter": 20_000}
+    _, fitted = course_of(X, y, degree, map_settings=map_settings, callback=watch, **smallest)
+    return passed, fitted

@@ -1,19 +1,7 @@
 """Studies and figures of the ADMM-HSS paper (Cipolla and Gondzio 2021)."""
 
-from kernlab.lab.papers.hss.bound import objective_bound
 from kernlab.lab.papers.hss.grid import exact_kernel, heatmap
 from kernlab.lab.papers.hss.matrix import low_rank, tolerance_sweep
 from kernlab.lab.papers.hss.sets import data_sets
-from kernlab.lab.papers.hss.steps import step_sweep
+from kernlab.lab.papers.hss.steps import objective_bound, step_sweep
 from kernlab.lab.papers.hss.tables import admm
-
-__all__ = [
-    "admm",
-    "data_sets",
-    "exact_kernel",
-    "heatmap",
-    "low_rank",
-    "objective_bound",
-    "step_sweep",
-    "tolerance_sweep",
-]

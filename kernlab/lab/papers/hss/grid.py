@@ -11,8 +11,8 @@ import numpy as np
 
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import RACQP, LibSVM
-from kernlab.lab.engine import Study, Tolerance, catalogued, one_of, product
-from kernlab.lab.papers.common.cells import as_cells, of_printed_rows
+from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, product
+from kernlab.lab.papers.common.cells import figures_by, of_printed_rows
 from kernlab.lab.papers.common.fitting import accuracy
 from kernlab.lab.papers.hss.machines import (
     HSS,
@@ -46,14 +46,7 @@ TIGHT = {"rel_tol": 1e-2, "max_rank": 2000}
 def heatmap(datasets=None, widths=None, costs=None, rows=None, seed=0):
     """How does the accuracy depend on C and h, after ten steps and at the optimum?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    widths, costs : sequences of float, optional
-        Values of h and of C; all C of one h share its compression and its factor.
-    rows : int, optional
-        Of the training and of the test part, at most; all by default after ten steps.
-    seed : int
+    Under `rows`, at most, the whole sets count by default after ten steps.
     """
 
     def grid(profile):
@@ -72,7 +65,7 @@ def heatmap(datasets=None, widths=None, costs=None, rows=None, seed=0):
         grid=grid,
         measure=measure_heatmap,
         predict_seconds=heatmap_seconds,
-        key_figures=_heatmap_key_figures,
+        key_figures=figures_by("{dataset}, {method}", _best_cell),
     )
 
 
@@ -115,19 +108,13 @@ def measure_heatmap(point, seed):
     ]
 
 
-def _heatmap_key_figures(table):
-    figures = {}
-    for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
-        best = rows.loc[rows["test_accuracy"].idxmax()]
-        ties = rows[(rows["h"] == best["h"]) & (rows["test_accuracy"] == best["test_accuracy"])]
-        costs = ", ".join(f"{C:g}" for C in sorted(ties["C"]))
-        if method == OPTIMUM:  # near-ties there hang on the last digits
-            figures[f"{name}, {method}"] = f"best {best['test_accuracy']:.0%} at h = {best['h']:g}"
-        else:
-            figures[f"{name}, {method}"] = (
-                f"best {best['test_accuracy']:.1%} at h = {best['h']:g}, C = {costs}"
-            )
-    return figures
+def _best_cell(rows):
+    best = rows.loc[rows["test_accuracy"].idxmax()]
+    if best["method"] == OPTIMUM:  # near-ties there hang on the last digits
+        return f"best {best['test_accuracy']:.0%} at h = {best['h']:g}"
+    ties = rows[(rows["h"] == best["h"]) & (rows["test_accuracy"] == best["test_accuracy"])]
+    costs = ", ".join(f"{C:g}" for C in sorted(ties["C"]))
+    return f"best {best['test_accuracy']:.1%} at h = {best['h']:g}, C = {costs}"
 
 
 # ------------------------------------------------------------------------- Tables 2 and 3
@@ -155,17 +142,8 @@ def exact_kernel(datasets=None, h=None, costs=None, rows=None, seed=0, program: 
     the size. After the five steps that are published it is far from its optimum; the row with 200
     comes closer.
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    h : float, optional
-        The paper's choice for each set by default.
-    costs : sequence of float, optional
-        The values of C that tied in the paper's search by default.
-    rows : int, optional
-        Of the training and of the test part, at most.
-    seed : int
-    program : {"LIBSVM", "RACQP"}
+    h is the paper's choice for each set by default, and `costs` are the values of C that tied in
+    its search.
     """
     forms = RACQP_STEPS if program == "RACQP" else ""
 
@@ -180,7 +158,7 @@ def exact_kernel(datasets=None, h=None, costs=None, rows=None, seed=0, program: 
         measure=measure_exact_kernel,
         timing=True,
         predict_seconds=exact_kernel_seconds,
-        key_figures=_exact_kernel_figures,
+        key_figures=figures_by("{dataset}, {variant}, h = {h:g}, C = {C:g}", _support),
         measured=partial(_exact_kernel_measured, "hss-t3" if forms else "hss-t2"),
         tolerances={
             "accuracy": Tolerance(absolute=0.5, better="higher", reason="points; one split"),
@@ -226,16 +204,12 @@ def measure_exact_kernel(point, seed):
     return row
 
 
-def _exact_kernel_figures(table):
-    figures = {}
-    for row in table.itertuples():
-        label = f"{row.dataset}, {row.variant}".rstrip(", ") + f", h = {row.h:g}, C = {row.C:g}"
-        figures[label] = f"{row.test_accuracy:.1%}, {row.support:.0%} support vectors"
-        if row.method == "RACQP" and getattr(row, "gap", 0.0) > 0.01:
-            figures[label] += (
-                ", far from its optimum" if row.gap > 0.5 else ", short of its optimum"
-            )
-    return figures
+def _support(rows):
+    row = rows.iloc[-1]
+    told = f"{row['test_accuracy']:.1%}, {row['support']:.0%} support vectors"
+    if row["method"] == "RACQP" and row.get("gap", 0.0) > 0.01:
+        told += ", far from its optimum" if row["gap"] > 0.5 else ", short of its optimum"
+    return told
 
 
 def _exact_kernel_measured(study, table):

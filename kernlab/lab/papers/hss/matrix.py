@@ -10,6 +10,8 @@ from kernlab.approximations.hss import HSSKernel, build_tree
 from kernlab.datasets import load_dataset
 from kernlab.kernels import gamma_from_sigma, make_kernel
 from kernlab.lab.engine import Study, catalogued, product
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.fitting import shape_of
 from kernlab.lab.papers.hss.sets import sample
 from kernlab.rows.products import unit_rows
 
@@ -17,7 +19,7 @@ from kernlab.rows.products import unit_rows
 WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ORDERS = ("not clustered", "clustered")
 SINGULAR_VALUES, PICTURE = "singular values", "picture"
-FILE_ROWS = 270  # as many as heart_scale has
+PAPERS_SET, FILE_ROWS = "heart_scale", 270
 PICTURE_SIDE = 54
 LEAF_SIZE = 32
 
@@ -26,36 +28,25 @@ LEAF_SIZE = 32
 def low_rank(datasets=None, widths=None, rows=FILE_ROWS, seed=0):
     """When is a Gaussian kernel matrix of low rank, as a whole or off its diagonal?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    widths : sequence of float, optional
-        Values of h.
-    rows : int
-    seed : int
+    `widths` are values of h.
     """
 
     def grid(profile):
-        names = datasets or ("wdbc" if profile == "quick" else "heart_scale",)
+        names = datasets or ("wdbc" if profile == "quick" else PAPERS_SET,)
         values = product(names, SINGULAR_VALUES, h=widths or WIDTHS, rows=rows)
         return values + product(names, PICTURE, ORDERS, h=1.0, rows=rows)
 
-    return Study(
-        grid=grid,
-        measure=measure_low_rank,
-        key_figures=_figure_key_figures,
-        needs=("heart_scale",),
-    )
+    needs = (PAPERS_SET,)
+    return Study(grid=grid, measure=measure_low_rank, key_figures=_ranks, needs=needs)
 
 
 def measure_low_rank(point, seed):
     """The singular values of K, or K as a picture and the rank of its off-diagonal block."""
     data = load_dataset(point.dataset, scaling="symmetric")
-    X = sp.vstack([sp.csr_matrix(data.X_train), sp.csr_matrix(data.X_test)]).toarray()[
-        : point["rows"]
-    ]
+    X = sp.vstack([sp.csr_matrix(data.X_train), sp.csr_matrix(data.X_test)])
+    X = X.toarray()[: point["rows"]]
     K = make_kernel("rbf", gamma=gamma_from_sigma(point["h"]))(X)
-    shared = {"n_train": len(X), "n_features": X.shape[1]}
+    shared = shape_of(X)
     if point.method == SINGULAR_VALUES:
         values = la.svdvals(K)
         return [
@@ -83,36 +74,40 @@ def _bands(size):
     return np.array_split(np.arange(size), min(PICTURE_SIDE, size))
 
 
-def _figure_key_figures(table):
-    figures = {}
-    values = table[table["method"] == SINGULAR_VALUES]
-    for h, rows in values.groupby("h"):
-        count = int((rows["singular_value"] > 1e-2).sum())
-        figures[f"h = {h:g}"] = (
-            f"{count} of {rows['n_train'].iloc[0]:.0f} singular values above 1 % of the largest"
-        )
-    for order, rows in table[table["method"] == PICTURE].groupby("variant", sort=False):
-        row = rows.iloc[0]
-        figures[f"h = 1, {order}"] = (
-            f"off-diagonal block: rank {row['off_diagonal_rank']:.0f} to 1 % of |K|, "
-            f"{row['off_diagonal_share']:.0%} of |K|_F^2"
-        )
-    return figures
+def one_set(table):
+    """The rows of one data set, the paper's if it is there: sets do not belong in one picture."""
+    names = set(table["dataset"])
+    return table[table["dataset"] == (PAPERS_SET if PAPERS_SET in names else min(names))]
+
+
+def _ranks(table):
+    table = one_set(table)
+    values, pictures = (table[table["method"] == kind] for kind in (SINGULAR_VALUES, PICTURE))
+    figures = figures_by("h = {h:g}", _above_a_percent)(values.sort_values("h", kind="stable"))
+    return figures | figures_by("h = 1, {variant}", _off_diagonal)(pictures)
+
+
+def _above_a_percent(rows):
+    count = int((rows["singular_value"] > 1e-2).sum())
+    every = rows["n_train"].iloc[0]
+    return f"{count} of {every:.0f} singular values above 1 % of the largest"
+
+
+def _off_diagonal(rows):
+    rank, share = rows.iloc[0][["off_diagonal_rank", "off_diagonal_share"]]
+    return f"off-diagonal block: rank {rank:.0f} to 1 % of |K|, {share:.0%} of |K|_F^2"
 
 
 # --------------------------------------------------- what tolerances promise, and what they give
 TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 MODES = ("fast", "paper")
-ERROR_SETS = {
-    "quick": (("swiss-roll", 1.0, 1000), ("magic", 1.0, 1000)),
-    "standard": (
-        ("skin_nonskin", 10.0, 20_000),
-        ("cod-rna", 10.0, 20_000),
-        ("magic", 1.0, 10_000),
-        ("ijcnn1", 0.1, 20_000),
-        ("a9a", 1.0, 10_000),
-    ),
-}
+ERROR_SETS = {  # data set -> h, rows
+    "quick": {"swiss-roll": (1.0, 1000), "magic": (1.0, 1000)},
+    "standard": {
+        "skin_nonskin": (10.0, 20_000), "cod-rna": (10.0, 20_000), "magic": (1.0, 10_000),
+        "ijcnn1": (0.1, 20_000), "a9a": (1.0, 10_000),
+    },
+}  # fmt: skip
 QUICK_TOLERANCES = (1.0, 1e-2, 1e-4, 1e-6)
 MAX_RANK = 2000
 
@@ -121,34 +116,24 @@ MAX_RANK = 2000
 def tolerance_sweep(datasets=None, h=1.0, rows=2000, tolerances=None, leaf_size=None, seed=0):
     """How close is K~ to K at a tolerance, with what ranks, and is it definite?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-        Those of the catalogue by default, each with a width and rows of its own.
-    h, rows : float, int
-        For data sets that are named.
-    tolerances : sequence of float, optional
-    leaf_size : int, optional
-    seed : int
+    The catalogue's sets have widths and rows of their own; h and `rows` are of sets that are named.
     """
 
     def grid(profile):
-        listed = ERROR_SETS.get(profile, ERROR_SETS["standard"])
+        cases = dict.fromkeys(datasets or (), (h, rows))
+        cases = cases or ERROR_SETS.get(profile, ERROR_SETS["standard"])
         every = tolerances or (QUICK_TOLERANCES if profile == "quick" else TOLERANCES)
-        return [
-            point
-            for name, width, size in [(n, h, rows) for n in datasets or ()] or listed
-            for point in product(
-                name, MODES, h=width, rows=size, rel_tol=every,
-                leaf_size=leaf_size or (128 if size < 5000 else 256),
-            )
-        ]  # fmt: skip
+        return product(
+            cases, MODES, h=lambda name: cases[name][0], rows=lambda name: cases[name][1],
+            rel_tol=every,
+            leaf_size=lambda name: leaf_size or (128 if cases[name][1] < 5000 else 256),
+        )  # fmt: skip
 
     return Study(
         grid=grid,
         measure=measure_error,
         predict_seconds=error_seconds,
-        key_figures=_error_key_figures,
+        key_figures=figures_by("{dataset}, h = {h:g}, {method}", _reached, _whole),
     )
 
 
@@ -162,20 +147,14 @@ def measure_error(point, seed):
     """One row per level of the tree: ranks and bytes, and the quality of the whole."""
     X = sample(point.dataset, point["rows"]).X
     kernel = HSSKernel(
-        gamma=gamma_from_sigma(point["h"]),
-        rel_tol=point["rel_tol"],
-        max_rank=MAX_RANK,
-        leaf_size=point["leaf_size"],
-        mode=point.method,
-        random_state=seed,
-    )
+        gamma=gamma_from_sigma(point["h"]), rel_tol=point["rel_tol"], max_rank=MAX_RANK,
+        leaf_size=point["leaf_size"], mode=point.method, random_state=seed,
+    )  # fmt: skip
     began = time.perf_counter()
     kernel.fit(X)
     seconds = time.perf_counter() - began
     quality = kernel.quality()
-    shared = {
-        "n_train": X.shape[0],
-        "n_features": X.shape[1],
+    shared = shape_of(X) | {
         "approximate_seconds": seconds,
         "sampled_error": quality.sampled_error,
         "smallest_eigenvalue": quality.smallest_eigenvalue,
@@ -190,17 +169,15 @@ def measure_error(point, seed):
     ]
 
 
-def _error_key_figures(table):
-    figures = {}
-    whole = table[table["level_of_level"] == 0]
-    for (name, h, mode), rows in whole.groupby(["dataset", "h", "method"], sort=False):
-        steps = rows.sort_values("rel_tol", ascending=False)
-        last = steps.iloc[-1]
-        figures[f"{name}, h = {h:g}, {mode}"] = (
-            f"error {_power(last['sampled_error'])} at rel_tol {last['rel_tol']:g}, "
-            f"K~ {'' if (steps['smallest_eigenvalue'] < -1e-4).any() else 'never '}indefinite"
-        )
-    return figures
+def _whole(table):
+    return table["level_of_level"] == 0
+
+
+def _reached(rows):
+    last = rows.loc[rows["rel_tol"].idxmin()]
+    indefinite = "" if (rows["smallest_eigenvalue"] < -1e-4).any() else "never "
+    error = _power(last["sampled_error"])
+    return f"error {error} at rel_tol {last['rel_tol']:g}, K~ {indefinite}indefinite"
 
 
 def _power(value):

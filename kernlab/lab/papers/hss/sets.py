@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.lab.engine import Cell, Tolerance, catalogued
 from kernlab.lab.papers.common.data_tables import counted
+from kernlab.lab.papers.common.fitting import shape_of, signs
 
 PAPERS = tuple(name for name, _ in protocol_rows("hss-t1")[1])
 
@@ -24,7 +25,7 @@ class Sample:
     @property
     def shape(self):
         """What all rows of a table say of it."""
-        return {"n_train": self.X.shape[0], "n_features": self.X.shape[1]}
+        return shape_of(self.X)
 
     def halves(self, share, seed):
         """Two samples of the training rows alone: to fit on, and `share` of them to test on."""
@@ -43,13 +44,10 @@ def sample(name, rows=None, seed=0):
     generator = np.random.default_rng(seed)
     train = _some(data.y_train, rows, generator)
     test = _some(data.y_test, rows, generator)
-    positive = data.info["positive"]
     return Sample(
-        _affordable(data.X_train[train]),
-        np.where(data.y_train[train] == positive, 1.0, -1.0),
-        _affordable(data.X_test[test]),
-        np.where(data.y_test[test] == positive, 1.0, -1.0),
-    )
+        _affordable(data.X_train[train]), signs(data, data.y_train[train]),
+        _affordable(data.X_test[test]), signs(data, data.y_test[test]),
+    )  # fmt: skip
 
 
 def _some(labels, rows, generator):
@@ -68,11 +66,6 @@ def _affordable(X, most_features=1000):
 def data_sets(datasets=None):
     """Are the data sets that are there those of Table 1?"""
     drawn = Tolerance(relative=0.005, reason="three standard deviations of rows drawn at random")
-    exact = [
-        Cell(name, name.replace(" ", "_")) for name in ("features", "training rows", "test rows")
-    ]
-    positive = [
-        Cell(name, name.replace(" ", "_"), drawn)
-        for name in ("positive training rows", "positive test rows")
-    ]
-    return counted("hss-t1", datasets, exact + positive)
+    positive = [Cell(f"positive {part} rows", f"positive_{part}_rows", drawn)
+                for part in ("training", "test")]  # fmt: skip
+    return counted("hss-t1", datasets, "features", "training rows", "test rows", *positive)

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from kernlab.lab.engine import Study, Tolerance, catalogued, one_of, product
-from kernlab.lab.papers.common.cells import as_cells, of_printed_rows
+from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, product
+from kernlab.lab.papers.common.cells import of_printed_rows
 from kernlab.lab.papers.hss.machines import (
     HSS,
     MATRICES,
@@ -58,16 +58,7 @@ def best_width(name):
 def admm(datasets=None, widths=None, costs=None, rows=None, seed=0, accuracy: ACCURACY = "coarse"):
     """How good and how fast is ADMM with K~, and what does K~ add to knowing nothing?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    widths, costs : sequences of float, optional
-        Values of h and of C.
-    rows : int, optional
-        Of the training and of the test part, at most.
-    seed : int
-    accuracy : {"coarse", "finer"}
-        Of K~: tolerances, largest rank and neighbours of Table 4, or of Table 5.
+    The accuracy is that of K~: tolerances, largest rank and neighbours of Table 4, or of Table 5.
     """
     table = "hss-t4" if accuracy == "coarse" else "hss-t5"
     settings = {"costs": " ".join(map(str, costs or COSTS)), "accuracy": table}
@@ -90,7 +81,7 @@ def admm(datasets=None, widths=None, costs=None, rows=None, seed=0, accuracy: AC
         measure=measure_admm,
         timing=True,
         predict_seconds=predict_seconds,
-        key_figures=_key_figures,
+        key_figures=_accuracies,
         measured=partial(_measured, table),
         tolerances={
             "accuracy": Tolerance(absolute=0.5, better="higher", reason="points; one split"),
@@ -140,14 +131,11 @@ def _after_ten_steps(data, h, costs, settings, seed):
         held_out += papers_steps(smaller, part.y, costs)
         if matrix == HSS:
             described = _described(kernel)
-    validated = [
-        row["test_accuracy"] for row in _scored(kernel.kernel_, part, held_out, costs, seed)
-    ]
+    scored = _scored(kernel.kernel_, data, results, costs, seed)
+    validated = _scored(kernel.kernel_, part, held_out, costs, seed)
     return [
-        row | scores | {"cv_accuracy": value} | described | data.shape
-        for row, scores, value in zip(
-            rows, _scored(kernel.kernel_, data, results, costs, seed), validated, strict=True
-        )
+        row | scores | {"cv_accuracy": beside["test_accuracy"]} | described | data.shape
+        for row, scores, beside in zip(rows, scored, validated, strict=True)
     ]
 
 
@@ -219,14 +207,9 @@ def _scored(kernel_function, data, results, every, seed):
     own = np.array([result.intercept for result in results])
     costs = [every[i % len(every)] for i in range(len(results))]
     exact = exact_intercepts(kernel_function, data.X, data.y, results, costs, seed)
-    pairs = zip(
-        accuracies(sums + own, data.y_test), accuracies(sums + exact, data.y_test), strict=True
-    )
-    return [
-        {"test_accuracy": with_own, "exact_intercept_accuracy": with_exact,
-         "predict_seconds": seconds}
-        for with_own, with_exact in pairs
-    ]  # fmt: skip
+    pairs = zip(*(accuracies(sums + b, data.y_test) for b in (own, exact)), strict=True)
+    names = "test_accuracy", "exact_intercept_accuracy", "predict_seconds"
+    return [dict(zip(names, (*pair, seconds), strict=True)) for pair in pairs]
 
 
 # -------------------------------------------------------------------------------- what came out
@@ -236,7 +219,7 @@ def chosen(rows, column):
     return ordered.loc[ordered[column].idxmax()]
 
 
-def _key_figures(table):
+def _accuracies(table):
     figures = {}
     for name, rows in table.groupby("dataset", sort=False):
         steps = rows[rows["method"] == TEN_STEPS]

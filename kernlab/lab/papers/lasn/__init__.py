@@ -12,15 +12,3 @@ Every study is a function of what a reader may turn; without arguments it is the
 from kernlab.lab.papers.lasn.sweeps import cost_sweep, landmark_sweep
 from kernlab.lab.papers.lasn.tables import against_libsvm, comparison_sets, solvers, sweep_sets
 from kernlab.lab.papers.lasn.theory import convergence, factors, weight_bound
-
-__all__ = [
-    "against_libsvm",
-    "comparison_sets",
-    "convergence",
-    "cost_sweep",
-    "factors",
-    "landmark_sweep",
-    "solvers",
-    "sweep_sets",
-    "weight_bound",
-]

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernlab.datasets import load_dataset
 from kernlab.estimators import LASN, sweep
-from kernlab.lab.engine import Study, Tolerance, catalogued, one_of, per_cent, product
-from kernlab.lab.papers.common.cells import as_cells, growth_cell
+from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, per_cent, product
+from kernlab.lab.papers.common.cells import figures_by, growth_cell
 from kernlab.lab.papers.common.fitting import fitted_row, warm_up
 
 LANDMARKS = (50, 100, 200, 500, 1000)
@@ -39,16 +39,7 @@ def landmark_sweep(
 ):
     """How do accuracy and time depend on the number of landmarks?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-        Names or files; those of the group by default.
-    landmarks : sequence of int, optional
-        Drawn anew for every k, as in the paper, and nested in those of the largest k.
-    C : float
-    repeats : int, optional
-    seed : int
-    group : {"large", "medium", "small"}
+    Landmarks are drawn anew for every k, as in the paper, and nested in those of the largest k.
     """
     ks = landmarks or LANDMARKS
 
@@ -90,15 +81,14 @@ def measure_landmarks(point, seed):
 
 def _landmark_figures(table):
     """Accuracy at the smallest and the largest k, and whether every solution is certified."""
-    figures = {}
-    for (name, variant), rows in table.groupby(["dataset", "variant"], sort=False):
+
+    def ends(rows):
         means = rows.groupby("landmarks")["test_accuracy"].mean()
-        figures[f"{name}, {variant}"] = (
-            f"k = {means.index[0]}: {per_cent(means.iloc[0])}, "
-            f"all landmarks: {per_cent(means.iloc[-1])}"
-        )
-    worst = table["gap"].max()
-    return figures | {"relative duality gap": "at most 1e-6" if worst <= 1e-6 else "above 1e-6"}
+        least, most = per_cent(means.iloc[0]), per_cent(means.iloc[-1])
+        return f"k = {means.index[0]}: {least}, all landmarks: {most}"
+
+    certified = "at most 1e-6" if table["gap"].max() <= 1e-6 else "above 1e-6"
+    return figures_by("{dataset}, {variant}", ends)(table) | {"relative duality gap": certified}
 
 
 def _growth(group, table):
@@ -113,19 +103,7 @@ def _growth(group, table):
 def cost_sweep(
     datasets=None, costs=None, n_landmarks="sqrt", repeats=None, seed=0, group: GROUP = "small"
 ):
-    """How do accuracy and time depend on C?
-
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-        Names or files; those of the group by default.
-    costs : sequence of float, optional
-        Values of C.
-    n_landmarks : int or "sqrt"
-    repeats : int, optional
-    seed : int
-    group : {"large", "medium", "small"}
-    """
+    """How do accuracy and time depend on C?"""
 
     def grid(profile):
         return product(
@@ -137,7 +115,7 @@ def cost_sweep(
         grid=grid,
         measure=measure_cost,
         timing=True,
-        key_figures=_cost_figures,
+        key_figures=figures_by("{dataset}", _least_middle_most),
         measured=_stability if group == "medium" else None,  # of the others nothing is said
         needs=GROUPS[group],
     )
@@ -150,14 +128,10 @@ def measure_cost(point, seed):
     return fitted_row(model.set_params(n_landmarks=point["n_landmarks"]), data)
 
 
-def _cost_figures(table):
-    figures = {}
-    for name, rows in table.groupby("dataset", sort=False):
-        means = (
-            rows.groupby("C")["test_accuracy"].mean().iloc[[0, len(rows["C"].unique()) // 2, -1]]
-        )
-        figures[name] = ", ".join(f"C = {C:g}: {per_cent(mean)}" for C, mean in means.items())
-    return figures
+def _least_middle_most(rows):
+    means = rows.groupby("C")["test_accuracy"].mean()
+    means = means.iloc[[0, len(means) // 2, -1]]
+    return ", ".join(f"C = {C:g}: {per_cent(mean)}" for C, mean in means.items())
 
 
 def _stability(table):

@@ -31,8 +31,7 @@ def landmarks_per_set():
 
 
 def _sets(profile):
-    names = landmarks_per_set()
-    return [n for n in names if profile != "quick" or is_bundled(n)]
+    return [n for n in landmarks_per_set() if profile != "quick" or is_bundled(n)]
 
 
 def _printed_landmarks(name):
@@ -44,15 +43,14 @@ def _printed_landmarks(name):
 def sweep_sets(datasets=None):
     """Are sizes and gammas those of Table 1, and what is its gamma?"""
     drawn = Tolerance(relative=0.02, reason="rows are set aside at random; single rows of cod-rna")
-    cells = [Cell("training rows", "training_rows"), Cell("features", "features")]
-    return counted("lasn-t1", datasets, [*cells, Cell("gamma", "total_variance", drawn)])
+    gamma = Cell("gamma", "total_variance", drawn)
+    return counted("lasn-t1", datasets, "training rows", "features", gamma)
 
 
 @catalogued("lasn-t2", "Data sets of LASN's comparisons")
 def comparison_sets(datasets=None):
     """Are the data sets that are there those of Table 2?"""
-    cells = [Cell("training rows", "training_rows"), Cell("features", "features")]
-    return counted("lasn-t2", datasets, cells)
+    return counted("lasn-t2", datasets, "training rows", "features")
 
 
 # ----------------------------------------------------------------------------- Table 3
@@ -60,18 +58,11 @@ def comparison_sets(datasets=None):
 def solvers(datasets=None, n_landmarks=None, C=10.0, repeats=None, seed=0):
     """Is semismooth Newton faster than LIBLINEAR's two solvers, as accurate?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    n_landmarks : int or "sqrt", optional
-        Table 4's of each set by default.
-    C : float
-    repeats : int, optional
-    seed : int
+    Each set has the number of landmarks that Table 4 lists.
     """
 
     def grid(profile):
-        names = [n for n in _sets(profile) if profile != "quick" or _printed_rows(n) <= QUICK_ROWS]
+        names = [n for n in _sets(profile) if profile != "quick" or _is_small(n)]
         return product(
             datasets or names, SOLVERS, repeats=repeats or REPEATS[profile],
             C=C, n_landmarks=n_landmarks or _printed_landmarks,
@@ -106,17 +97,8 @@ def measure_solver(point, seed):
 def against_libsvm(datasets=None, n_landmarks=None, C=10.0, repeats=None, seed=0):
     """How do LASN and LIBSVM compare, and with which gamma was LIBSVM run?
 
-    On the printed rows and, where the file has others, on the file's own split.
-
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    n_landmarks : int or "sqrt", optional
-        Table 4's of each set by default.
-    C : float
-    repeats : int, optional
-        Of LASN; LIBSVM draws nothing.
-    seed : int
+    On the printed rows and, where the file has others, on the file's own split. Repeats are LASN's:
+    LIBSVM draws nothing.
     """
 
     def grid(profile):
@@ -127,8 +109,7 @@ def against_libsvm(datasets=None, n_landmarks=None, C=10.0, repeats=None, seed=0
             k = n_landmarks or _printed_landmarks
             points += product(name, "LASN", splits, repeats or REPEATS[profile], C=C, n_landmarks=k)
             if profile == "quick" and not datasets:
-                few = _printed_rows(name) <= QUICK_ROWS
-                gammas = [g for g in gammas if few and g.startswith("printed")]
+                gammas = [g for g in gammas if _is_small(name) and g.startswith("printed")]
             points += product(name, "LIBSVM", gammas, C=C, n_landmarks=0)
         return points
 
@@ -148,16 +129,19 @@ def against_libsvm(datasets=None, n_landmarks=None, C=10.0, repeats=None, seed=0
     )
 
 
-def _printed_rows(name):
+def _training_rows(name):
+    """What Table 2 says of a set's training rows; empty for other sets."""
     table = published("lasn-t2")
-    rows = table[(table["row"] == name) & (table["column"] == "training rows")]
-    return float(rows["value"].iloc[0])
+    return table[(table["row"] == name) & (table["column"] == "training rows")]
+
+
+def _is_small(name):
+    return float(_training_rows(name)["value"].iloc[0]) <= QUICK_ROWS
 
 
 def _splits(name):
     """The printed rows; and the whole file, where Table 2 prints fewer rows than it has."""
-    notes = published("lasn-t2")
-    rows = notes[(notes["row"] == name) & (notes["column"] == "training rows")]
+    rows = _training_rows(name)
     if rows.empty:
         return ("shuffled",)
     shortened = rows["note"].str.contains("the file has").any()

@@ -1,9 +1,7 @@
 """LASN's three theorems in numbers."""
 
-from functools import partial
-
 from kernlab.lab.engine import catalogued
-from kernlab.lab.papers.common import equivalence, landmark_theory
+from kernlab.lab.papers.common import theory
 from kernlab.solvers import solve_newton
 
 
@@ -16,17 +14,16 @@ def _newton(F, y, C):
 @catalogued("lasn-thm1", "Theorem 1: the same with the squared hinge")
 def factors(datasets=None, C=1.0, seed=0):
     """Does a linear SVM with squared hinge on a factor of K decide as the kernel SVM?"""
-    measure = partial(equivalence.compare_machines, loss="squared_hinge", fit_linear=_newton)
-    return equivalence.study_of("Newton on a factor", measure, datasets, C)
+    return theory.equivalence_study("Newton on a factor", "squared_hinge", _newton, datasets, C)
 
 
 @catalogued("lasn-thm2", "Theorem 2: the same bound with the squared hinge")
 def weight_bound(datasets=None, ranks=None, C=1.0, seed=0):
     """How far are weights on Nystrom features from those on the best features?"""
-    return landmark_theory.bound_study("squared hinge", "squared_hinge", datasets, ranks, C)
+    return theory.bound_study("squared hinge", "squared_hinge", datasets, ranks, C)
 
 
 @catalogued("lasn-thm3", "Theorem 3: quadratic convergence")
 def convergence(datasets=None, n_landmarks=100, C=10.0, seed=0):
     """How fast does the gradient of the semismooth Newton method fall?"""
-    return landmark_theory.convergence_study(datasets, n_landmarks, C)
+    return theory.convergence_study(datasets, n_landmarks, C)

@@ -10,8 +10,16 @@ from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import LLSVM, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
-from kernlab.lab.engine import Study, Tolerance, catalogued, per_cent, product
-from kernlab.lab.papers.common.cells import as_cells, growth_cell, in_printed_units, spread_cell
+from kernlab.lab.engine import (
+    Study,
+    Tolerance,
+    as_cells,
+    catalogued,
+    per_cent,
+    product,
+    spread_cell,
+)
+from kernlab.lab.papers.common.cells import figures_by, growth_cell, in_printed_units
 from kernlab.lab.papers.common.fitting import fitted_row, warm_up
 from kernlab.lab.published import published
 from kernlab.runtime import memory_limit, thread_count
@@ -65,16 +73,8 @@ def against_machines(datasets=None, n_landmarks=None, repeats=None, seed=0):
 
     gamma and C of each kernel machine are chosen for that machine, on training rows alone; CVM and
     LaSVM take those of LIBSVM, and AMM its authors' setting. After the one epoch that its authors
-    advise LaSVM may stop short of LIBSVM's dual objective; three epochs reach it to 1e-3.
-
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    n_landmarks : int or "sqrt", optional
-        Table 3's of each set by default.
-    repeats : int, optional
-        Of LLSVM and AMM.
-    seed : int
+    advise LaSVM may stop short of LIBSVM's dual objective; three epochs reach it to 1e-3. Repeats
+    are those of LLSVM, with Table 3's landmarks by default, and of AMM.
     """
 
     def grid(profile):
@@ -251,13 +251,6 @@ def landmark_sweep(datasets=None, landmarks=None, repeats=None, seed=0):
     """How many landmarks are enough, and what do they cost?
 
     LIBSVM, CVM, LaSVM and AMM, as Table 3 has them, stand beside the curves.
-
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    landmarks : sequence of int, optional
-    repeats : int, optional
-    seed : int
     """
 
     def grid(profile):
@@ -275,7 +268,7 @@ def landmark_sweep(datasets=None, landmarks=None, repeats=None, seed=0):
         measure=measure_machine,
         timing=True,
         predict_seconds=predict_seconds,
-        key_figures=_sweep_figures,
+        key_figures=figures_by("{dataset}", _ends, lambda table: table["n_landmarks"] > 0),
         measured=_growth,
         tolerances={
             "exponent in k": Tolerance(
@@ -285,15 +278,10 @@ def landmark_sweep(datasets=None, landmarks=None, repeats=None, seed=0):
     )
 
 
-def _sweep_figures(table):
-    figures = {}
-    for name, rows in table[table["n_landmarks"] > 0].groupby("dataset", sort=False):
-        means = rows.groupby("n_landmarks")["error"].mean()
-        figures[name] = (
-            f"k = {means.index[0]}: error {per_cent(means.iloc[0])}, "
-            f"k = {means.index[-1]}: {per_cent(means.iloc[-1])}"
-        )
-    return figures
+def _ends(rows):
+    means = rows.groupby("n_landmarks")["error"].mean()
+    least, most = per_cent(means.iloc[0]), per_cent(means.iloc[-1])
+    return f"k = {means.index[0]}: error {least}, k = {means.index[-1]}: {most}"
 
 
 def _growth(table):

@@ -1,10 +1,11 @@
-"""LLSVM's Proposition 2 and Tables 1 and 4: the reduced machine, kernel maps, predicting."""
+"""LLSVM's propositions and its theorem, Tables 1, 2 and 4, and random features beside landmarks."""
 
 import time
 
 import numpy as np
 import scipy.linalg as la
 from scipy.optimize import LinearConstraint, minimize
+from sklearn.svm import SVC
 
 from kernlab.approximations import Nystrom
 from kernlab.approximations.reduced import ReducedMap
@@ -13,9 +14,38 @@ from kernlab.estimators import KernelMachine
 from kernlab.kernels import make_kernel, resolve_gamma
 from kernlab.lab.baselines import BASELINES
 from kernlab.lab.engine import Study, catalogued, per_cent, product
-from kernlab.lab.papers.common.equivalence import below, two_class_rows
-from kernlab.lab.papers.common.fitting import accuracy
+from kernlab.lab.papers.common import theory
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.data_tables import counted
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of, warm_up
 from kernlab.solvers import solve_dcd
+
+
+# ------------------------------------------- Proposition 1, Theorem 1 and the data sets
+def _libsvm(F, y, C):
+    """The same solver on the same problem, but in the features: nothing else may differ."""
+    machine = SVC(kernel="linear", C=C, tol=1e-10).fit(F, y)
+    dual = np.zeros(len(y))
+    dual[machine.support_] = np.abs(machine.dual_coef_.ravel())
+    return machine.coef_.ravel(), machine.intercept_[0], dual
+
+
+@catalogued("llsvm-prop1", "Proposition 1: a kernel machine is a linear machine on any factor")
+def factors(datasets=None, C=1.0, seed=0):
+    """Does a linear SVM on F decide as the kernel SVM does, for any F with F F^T = K?"""
+    return theory.equivalence_study("linear SVM on a factor", "hinge", _libsvm, datasets, C)
+
+
+@catalogued("llsvm-thm1", "Theorem 1: a bound on the weights, and what it is worth")
+def weight_bound(datasets=None, ranks=None, C=1.0, seed=0):
+    """How far are weights on Nystrom features from those on the best features?"""
+    return theory.bound_study("hinge", "hinge", datasets, ranks, C)
+
+
+@catalogued("llsvm-t2", "Data sets of LLSVM")
+def data_sets(datasets=None):
+    """Are the data sets that are there those of Table 2?"""
+    return counted("llsvm-t2", datasets, "training rows", "test rows", "features", "classes")
 
 
 # ----------------------------------------------------------------------- Proposition 2
@@ -32,7 +62,7 @@ def reduced_machine(datasets=None, landmarks=(5, 15), C=1.0, seed=0):
 
 def measure_reduced(point, seed):
     """Eq. 21 (with the labels that it misses) by a QP solver, and as a linear machine."""
-    X, y, X_test, _ = two_class_rows(point.dataset, seed)
+    X, y, X_test, _ = theory.two_class_rows(point.dataset, seed)
     X, y, C = X[:80], y[:80], point["C"]
     gamma = resolve_gamma("variance", X)
     kernel = make_kernel(gamma=gamma)
@@ -42,13 +72,11 @@ def measure_reduced(point, seed):
     linear = solve_dcd(nystrom.transform(X), y, C=C, tol=1e-10, max_iter=200_000)
     direct = kernel(X_test, Z) @ mu + b
     mapped = nystrom.decision(X_test, linear.coefficients) + linear.intercept
-    return {
-        "n_train": len(y),
-        "n_features": X.shape[1],
+    return shape_of(X) | {
         "objective": objective,
         "objective_difference": abs(objective - linear.objective) / linear.objective,
         "decision_difference": float(np.abs(direct - mapped).max()),
-        "agreement": float(np.mean((direct > 0) == (mapped > 0))),
+        "agreement": accuracy(direct > 0, mapped > 0),
         "gap": linear.relative_gap,
     }
 
@@ -74,8 +102,12 @@ def solve_reduced(K_rz, K_zz, y, C=1.0):
 def _reduced_figures(table):
     return {
         "agreement of the decisions": per_cent(table["agreement"].min()),
-        "largest relative difference of the objective": below(table["objective_difference"].max()),
-        "largest difference of a decision": below(table["decision_difference"].max(), finest=-4),
+        "largest relative difference of the objective": theory.below(
+            table["objective_difference"].max()
+        ),
+        "largest difference of a decision": theory.below(
+            table["decision_difference"].max(), finest=-4
+        ),
     }
 
 
@@ -91,12 +123,19 @@ def kernel_maps(datasets=None, n_landmarks=100, C=1.0, seed=0):
         quick = ("magic", "breast-cancer") if profile == "quick" else ("magic", "svmguide1", "a1a")
         return product(datasets or quick, MAPS, n_landmarks=n_landmarks, C=C)
 
-    return Study(grid=grid, measure=measure_map, key_figures=_map_figures)
+    figures = figures_by(
+        "{dataset}, {method}",
+        lambda rows: (
+            f"dimension {rows['dimension'].iloc[-1]:.0f}, "
+            f"accuracy {per_cent(rows['test_accuracy'].iloc[-1])}"
+        ),
+    )
+    return Study(grid=grid, measure=measure_map, key_figures=figures)
 
 
 def measure_map(point, seed):
     """The same rows through one of the three maps: its size, its cost, and the accuracy."""
-    X, y, X_test, y_test = two_class_rows(point.dataset, seed)
+    X, y, X_test, y_test = theory.two_class_rows(point.dataset, seed)
     gamma = resolve_gamma("variance", X)
     began = time.perf_counter()
     to_features = _map(point.method, X, gamma, min(point["n_landmarks"], len(y)), seed)
@@ -104,9 +143,7 @@ def measure_map(point, seed):
     mapped = time.perf_counter()
     result = solve_dcd(F, y, C=point["C"], tol=1e-3, max_iter=2000)
     scores = to_features(X_test) @ result.coefficients + result.intercept
-    return {
-        "n_train": len(y),
-        "n_features": X.shape[1],
+    return shape_of(X) | {
         "dimension": F.shape[1],
         "map_bytes": F.nbytes,
         "approximate_seconds": mapped - began,
@@ -131,14 +168,6 @@ def _map(method, X, gamma, k, seed):
     return nystrom.transform
 
 
-def _map_figures(table):
-    return {
-        f"{row.dataset}, {row.method}": f"dimension {row.dimension:.0f}, "
-        f"accuracy {per_cent(row.test_accuracy)}"
-        for row in table.itertuples()
-    }
-
-
 # ----------------------------------------------------------------------------- Table 4
 LANDMARK_METHODS = ("LLSVM, unfolded", "LLSVM, folded")
 
@@ -152,9 +181,12 @@ def prediction_cost(datasets=("magic",), landmarks=(50, 100, 200, 400), sizes=No
         others = product(datasets, ("LinearSVM", "RBFsvm", "Poly2SVM"), rows=rows, n_landmarks=0)
         return others + product(datasets, LANDMARK_METHODS, rows=2000, n_landmarks=landmarks)
 
-    return Study(
-        grid=grid, measure=measure_prediction, timing=True, key_figures=_prediction_figures
+    figures = figures_by(
+        "support vectors of {rows} rows",
+        lambda rows: f"{rows['support_vectors'].iloc[-1]:.0f}",
+        where=lambda table: table["method"] == "RBFsvm",
     )
+    return Study(grid=grid, measure=measure_prediction, timing=True, key_figures=figures)
 
 
 def _predictor(method, k):
@@ -184,9 +216,7 @@ def measure_prediction(point, seed):
         predict(new)
         seconds.append(time.perf_counter() - began)
     middle = float(np.median(seconds[1:]))
-    return {
-        "n_train": len(y),
-        "n_features": X.shape[1],
+    return shape_of(X) | {
         "support_vectors": len(model.support_) if point.method == "RBFsvm" else None,
         "predict_seconds": middle,
         "microseconds_per_row": 1e6 * middle / new.shape[0],
@@ -194,9 +224,62 @@ def measure_prediction(point, seed):
     }
 
 
-def _prediction_figures(table):
-    rows = table[table["method"] == "RBFsvm"].sort_values("rows")
-    return {
-        f"support vectors of {row.rows} rows": f"{row.support_vectors:.0f}"
-        for row in rows.itertuples()
-    }
+# ------------------------------------------------------- what landmarks must beat
+FEATURES = {
+    "Nystrom, k-means": ("nystrom", {"landmarks": "kmeans"}),
+    "Nystrom, uniform": ("nystrom", {"landmarks": "uniform"}),
+    "Fourier": ("fourier", {}),
+}
+RANKS = (20, 50, 100, 200, 500, 1000)
+SETS = {"quick": ("magic", "spambase"), "standard": ("magic", "a9a", "ijcnn1", "mnist-round")}
+SCALINGS = {"magic": "standard", "spambase": "standard", "mnist-round": "unit"}
+FEATURE_REPEATS = {"quick": 2, "standard": 3, "paper": 10}
+SAMPLED = 500  # rows of the block on which the kernel's error is seen
+
+
+@catalogued("llsvm-fourier", "Random Fourier features beside landmarks")
+def fourier_features(datasets=None, ranks=None, C=1.0, repeats=None, seed=0):
+    """How many features does it take, from landmarks and from draws that do not see the data?
+
+    Features of other sets than the catalogue's are standardised.
+    """
+
+    def grid(profile):
+        chosen = ranks or (RANKS[:4] if profile == "quick" else RANKS)
+        known = SETS["standard"] + SETS["quick"]
+        return product(
+            datasets or SETS.get(profile, SETS["standard"]), FEATURES,
+            repeats=repeats or FEATURE_REPEATS[profile], features=chosen, C=C,
+            scaling=lambda name: SCALINGS.get(name, "none" if name in known else "standard"),
+        )  # fmt: skip
+
+    return Study(grid=grid, measure=measure_features, timing=True, key_figures=_near_the_best)
+
+
+def measure_features(point, seed):
+    """The error of the kernel, and of the machine on the features."""
+    data = load_dataset(point.dataset, scaling=point["scaling"])
+    name, further = FEATURES[point.method]
+    size = "n_components" if name == "fourier" else "n_landmarks"
+    machine = KernelMachine(
+        name, "newton", gamma="variance", C=point["C"], intercept="penalised", random_state=seed,
+        approximation_params=further | {size: 10},
+    )  # fmt: skip
+    warm_up(machine, data)
+    k = min(point["features"], data.X_train.shape[0])
+    row = fitted_row(machine.set_params(**{f"approximation_params__{size}": k}), data)
+    kernel_error = machine.approximation_.error(data.X_train, SAMPLED)
+    return row | {"kernel_error": kernel_error, "error": 1.0 - row["test_accuracy"]}
+
+
+def _near_the_best(table):
+    """The features that each map takes to come within half a point of the best."""
+    figures = {}
+    means = table.groupby(["dataset", "method", "features"], sort=False)["error"].mean()
+    for name, errors in means.groupby("dataset", sort=False):
+        for method, own in errors.groupby("method", sort=False):
+            near = own[own <= errors.min() + 0.005]
+            few = near.index.get_level_values("features").min()
+            told = f"near the best from k = {few}" if len(near) else "not near the best"
+            figures[f"{name}, {method}"] = f"{per_cent(own.iloc[-1])}, {told}"
+    return figures

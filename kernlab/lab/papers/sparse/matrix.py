@@ -3,7 +3,6 @@
 import time
 
 import numpy as np
-import pandas as pd
 import scipy.linalg as la
 import scipy.sparse as sp
 
@@ -17,7 +16,9 @@ from kernlab.approximations.compact import (
 from kernlab.approximations.spectrum import gershgorin_radii
 from kernlab.datasets import generators, load_dataset
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
-from kernlab.lab.engine import NotRun, Positive, Study, catalogued, product, several
+from kernlab.lab.engine import NotRun, Positive, Study, as_cells, catalogued, product, several
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.fitting import shape_of
 
 EXPONENT = 3  # Askey's for three features, and the thesis' odd one
 DENSE_ROWS = 600  # of matrices that are looked at in full
@@ -52,19 +53,15 @@ def _sets(profile):
 def limits(datasets=None, alphas=None, seed=0):
     """Does the sparse kernel go from the Gaussian matrix to the identity with alpha?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    alphas : sequence of float, optional
-        In units of 1 / sigma.
-    seed : int
+    `alphas` are in units of 1 / sigma.
     """
 
     def grid(profile):
         every = alphas or [float(f"{a:.3g}") for a in np.geomspace(1e-3, 1e4, 29)]
         return product(datasets or _sets(profile), KERNEL, alpha_sigma=every)
 
-    return Study(grid=grid, measure=measure_limits, key_figures=_limits_key_figures, needs=STANDARD)
+    told = figures_by("{dataset}", _ends)
+    return Study(grid=grid, measure=measure_limits, key_figures=told, needs=STANDARD)
 
 
 def measure_limits(point, seed):
@@ -76,9 +73,7 @@ def measure_limits(point, seed):
     identity = np.eye(len(X))
     # Equal rows have the kernel 1 at any alpha: the limit that there is counts them.
     equal = (gaussian == 1.0).astype(float)
-    return {
-        "n_train": len(X),
-        "n_features": X.shape[1],
+    return shape_of(X) | {
         "sigma": sigma,
         "to_gaussian": la.norm(K - gaussian) / la.norm(gaussian),
         "to_identity": la.norm(K - identity) / la.norm(identity),
@@ -89,17 +84,14 @@ def measure_limits(point, seed):
     }
 
 
-def _limits_key_figures(table):
-    figures = {}
-    for name, rows in table.groupby("dataset", sort=False):
-        rows = rows.sort_values("alpha_sigma")
-        first, last = rows.iloc[0], rows.iloc[-1]
-        figures[name] = (
-            f"{first['to_gaussian']:.1%} from the Gaussian matrix at alpha sigma = "
-            f"{first['alpha_sigma']:g}, {last['to_limit']:.1%} from the limit at "
-            f"{last['alpha_sigma']:g} ({last['equal_pairs']:.0f} pairs of equal rows)"
-        )
-    return figures
+def _ends(rows):
+    rows = rows.sort_values("alpha_sigma")
+    first, last = rows.iloc[0], rows.iloc[-1]
+    return (
+        f"{first['to_gaussian']:.1%} from the Gaussian matrix at alpha sigma = "
+        f"{first['alpha_sigma']:g}, {last['to_limit']:.1%} from the limit at "
+        f"{last['alpha_sigma']:g} ({last['equal_pairs']:.0f} pairs of equal rows)"
+    )
 
 
 # --------------------------------------------------------------- Lemma 3.3, Gershgorin radii
@@ -107,18 +99,14 @@ def _limits_key_figures(table):
 def radii(datasets=None, factors: several(Positive) = (0.5, 1.0, 2.0), seed=0):
     """Are the Gershgorin radii smaller than the Gaussian's, and what does that prove?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-    factors : sequence of float
-        Of the width that leaves the matrix 95 % sparse.
-    seed : int
+    `factors` are those of the width that leaves the matrix 95 % sparse.
     """
 
     def grid(profile):
         return product(datasets or _sets(profile), KERNEL, sigma_factor=factors)
 
-    return Study(grid=grid, measure=measure_radii, key_figures=_radii_key_figures, needs=STANDARD)
+    told = figures_by("{dataset}, {sigma_factor:g} sigma", _smaller)
+    return Study(grid=grid, measure=measure_radii, key_figures=told, needs=STANDARD)
 
 
 def measure_radii(point, seed):
@@ -130,9 +118,7 @@ def measure_radii(point, seed):
     gaussian = make_kernel("rbf", gamma=gamma)(X)
     compact, full = gershgorin_radii(sp.csr_matrix(K)), gaussian.sum(axis=1) - 1.0
     order = np.argsort(full, kind="stable")
-    shared = {
-        "n_train": len(X),
-        "n_features": X.shape[1],
+    shared = shape_of(X) | {
         "sigma": sigma,
         "never_larger": bool(np.all(compact <= full)),
         "strictly_smaller": float(np.mean(compact < full)),
@@ -147,12 +133,12 @@ def measure_radii(point, seed):
     ]
 
 
-def _radii_key_figures(table):
-    return {
-        f"{name}, {factor:g} sigma": f"smaller in {rows['strictly_smaller'].iloc[0]:.0%} of the "
-        f"rows, median {rows['compact'].median():.1f} against {rows['gaussian'].median():.1f}"
-        for (name, factor), rows in table.groupby(["dataset", "sigma_factor"], sort=False)
-    }
+def _smaller(rows):
+    medians = rows[["compact", "gaussian"]].median()
+    return (
+        f"smaller in {rows['strictly_smaller'].iloc[0]:.0%} of the rows, "
+        f"median {medians['compact']:.1f} against {medians['gaussian']:.1f}"
+    )
 
 
 # --------------------------------------------------- Equations 39 to 41, similarity, sparsity
@@ -169,7 +155,7 @@ def trade_off(datasets=None, seed=0):
     return Study(
         grid=grid,
         measure=measure_trade_off,
-        key_figures=_trade_off_key_figures,
+        key_figures=_chosen,
         measured=_trade_off_measured,
         needs=STANDARD,
     )
@@ -185,17 +171,14 @@ def measure_trade_off(point, seed):
     largest = radius_by_quantile(X, 0.0, seed)
     alphas = np.geomspace(0.3 / largest, 30.0 / sigma, 60)
     similarity, sparsity = similarity_and_sparsity(X, sigma, alphas, EXPONENT, seed)
-    shared = {
-        "n_train": X.shape[0],
-        "n_features": X.shape[1],
+    shared = shape_of(X) | {
         "sigma": sigma,
         "alpha_of_quartile": 1.0 / radius_by_quantile(X, 0.75, seed),
         "alpha_of_thesis": 1.0 / (3.0 * sigma),
     }
     for beta in BETAS:
-        shared[f"alpha_at_beta_{beta:g}"] = alpha_by_trade_off(
-            X, sigma, EXPONENT, beta, random_state=seed
-        )
+        alpha = alpha_by_trade_off(X, sigma, EXPONENT, beta, random_state=seed)
+        shared[f"alpha_at_beta_{beta:g}"] = alpha
     return [
         {"alpha": alpha, "similarity": similarity[k], "sparsity": sparsity[k]} | shared
         for k, alpha in enumerate(alphas)
@@ -206,24 +189,22 @@ def _at(rows, column, alpha):
     return float(np.interp(np.log(alpha), np.log(rows["alpha"]), rows[column]))
 
 
-def _trade_off_key_figures(table):
+def _chosen(table):
     figures = {}
     for name, rows in table.groupby("dataset", sort=False):
         for label, column in (("beta = 1", "alpha_at_beta_1"), ("1/(3 sigma)", "alpha_of_thesis")):
             alpha = rows[column].iloc[0]
-            figures[f"{name}, {label}"] = (
-                f"similarity {_at(rows, 'similarity', alpha):.2f}, "
-                f"sparsity {_at(rows, 'sparsity', alpha):.2f}"
-            )
+            similarity, sparsity = (_at(rows, part, alpha) for part in ("similarity", "sparsity"))
+            told = f"similarity {similarity:.2f}, sparsity {sparsity:.2f}"
+            figures[f"{name}, {label}"] = told
     return figures
 
 
 def _trade_off_measured(table):
     rows = table[table["dataset"] == table["dataset"].iloc[0]]
     sparsity = _at(rows, "sparsity", rows["alpha_of_quartile"].iloc[0])
-    cells = [("example", "sparsity at least", round(sparsity, 2))]
-    cells.append(("example", "entries that fit", round(100 * (1 - sparsity))))
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
+    fitting = ("example", "entries that fit", round(100 * (1 - sparsity)))
+    return as_cells([("example", "sparsity at least", round(sparsity, 2)), fitting])
 
 
 # ------------------------------------------------------------------- Figure 3, the fill-in
@@ -238,13 +219,7 @@ ORDERINGS = ("natural", "amd", "metis", "nesdis")
 def fill_in(datasets=None, rows=None, seed=0):
     """How many entries does the Cholesky factor get, and how much does ordering save?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-        Beside the arrowhead and the Swiss roll.
-    rows : int, optional
-        Of the Swiss roll.
-    seed : int
+    Data sets stand beside the arrowhead and the Swiss roll, which has so many `rows`.
     """
 
     def grid(profile):
@@ -253,7 +228,8 @@ def fill_in(datasets=None, rows=None, seed=0):
         points += product(real, ORDERINGS[:2], rows=FILL_ROWS["quick"])
         return points + product("swiss-roll", ORDERINGS, rows=rows or FILL_ROWS[profile])
 
-    return Study(grid=grid, measure=measure_fill, key_figures=_fill_key_figures)
+    told = figures_by("{dataset}, {method}", _filled)
+    return Study(grid=grid, measure=measure_fill, key_figures=told)
 
 
 def measure_fill(point, seed):
@@ -305,9 +281,6 @@ def _blocks(matrix):
     return [(int(i), int(j), round(float(shares[i, j]), 4)) for i, j in np.argwhere(counts > 0)]
 
 
-def _fill_key_figures(table):
-    return {
-        f"{name}, {method}": f"{rows['entries_of_factor'].iloc[0]:,.0f} entries in the factor, "
-        f"{rows['fill'].iloc[0]:.1f} times those of half the matrix"
-        for (name, method), rows in table.groupby(["dataset", "method"], sort=False)
-    }
+def _filled(rows):
+    entries, fill = rows.iloc[0][["entries_of_factor", "fill"]]
+    return f"{entries:,.0f} entries in the factor, {fill:.1f} times those of half the matrix"

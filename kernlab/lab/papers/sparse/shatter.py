@@ -1,12 +1,14 @@
-"""Figure 4 and Theorem 5.3: which labellings of a few points in the plane a line separates."""
+"""Lines in the plane: the margin (Figures 1, 2), and which points they shatter (Figure 4)."""
 
 import itertools
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import linprog
 
-from kernlab.lab.engine import Study, catalogued, product
+from kernlab.datasets import generators
+from kernlab.lab.baselines import LibSVM
+from kernlab.lab.engine import Point, Study, as_cells, catalogued, product
+from kernlab.lab.papers.common.cells import figures_by
 
 CONFIGURATIONS = {
     "2 points": [(0.2, 0.3), (0.8, 0.7)],
@@ -46,9 +48,8 @@ def shattering():
     def grid(profile):
         return product("points in the plane", "lines", CONFIGURATIONS)
 
-    return Study(
-        grid=grid, measure=measure_labellings, key_figures=_key_figures, measured=_measured
-    )
+    told = figures_by("{variant}", _separated)
+    return Study(grid=grid, measure=measure_labellings, key_figures=told, measured=_measured)
 
 
 def measure_labellings(point, seed):
@@ -57,48 +58,69 @@ def measure_labellings(point, seed):
     for number, labels in enumerate(labellings(len(points))):
         line = separating_line(points, labels)
         w1, w2, b = line or (np.nan,) * 3
-        for (x1, x2), label in zip(points, labels, strict=True):
-            rows.append(
-                {
-                    "labelling": number,
-                    "x1": x1,
-                    "x2": x2,
-                    "label": label,
-                    "separable": line is not None,
-                    "w1": w1,
-                    "w2": w2,
-                    "b": b,
-                    "n_train": len(points),
-                }
-            )
+        shared = {"separable": line is not None, "w1": w1, "w2": w2, "b": b, "n_train": len(points)}
+        rows += [
+            {"labelling": number, "x1": x1, "x2": x2, "label": label} | shared
+            for (x1, x2), label in zip(points, labels, strict=True)
+        ]
     return rows
 
 
-def _by_configuration(table):
-    """Points and the share of labellings that a line separates, per configuration."""
-    first = table.groupby(["variant", "labelling"], sort=False).first().reset_index()
-    return first.groupby("variant", sort=False).agg(
-        points=("n_train", "first"),
-        separated=("separable", "mean"),
-        labellings=("labelling", "size"),
-    )
-
-
-def _key_figures(table):
-    return {
-        row.Index: f"{row.separated * row.labellings:.0f} of {row.labellings} labellings (up to "
-        "exchange) are separated"
-        for row in _by_configuration(table).itertuples()
-    }
+def _separated(rows):
+    separable = rows.groupby("labelling")["separable"].first()
+    return f"{separable.sum():.0f} of {len(separable)} labellings (up to exchange) are separated"
 
 
 def _measured(table):
     """The VC dimension is the most points of which some configuration is shattered."""
-    summary = _by_configuration(table)
-    shattered = summary[summary["separated"] == 1.0]["points"].max()
-    failed = summary.groupby("points")["separated"].max()
-    cells = [
-        ("lines in the plane", "VC dimension", shattered),
-        ("lines in the plane", "points not shattered", failed[failed < 1.0].index.min()),
+    all_separated = table.groupby(["n_train", "variant"])["separable"].all()
+    shattered = all_separated.groupby("n_train").any()
+    return as_cells([
+        ("lines in the plane", "VC dimension", shattered[shattered].index.max()),
+        ("lines in the plane", "points not shattered", shattered[~shattered].index.min()),
+    ])  # fmt: skip
+
+
+# -------------------------------------------------------------------------------- the margin
+# Two clouds far apart, and two that overlap: (distance of the centres, C).
+MARGIN_CASES = {"hard": (5.4, 1e3), "soft": (2.5, 0.1), "soft, stricter": (2.5, 10.0)}
+
+
+@catalogued("sparse-margin", "Figures 1 and 2: the margin, hard and soft")
+def margins():
+    """Which line separates two clouds best, and what does C do when none can?"""
+
+    def grid(profile):
+        return [
+            Point.make("gaussians", "LIBSVM", variant=variant, distance=distance, C=C)
+            for variant, (distance, C) in MARGIN_CASES.items()
+        ]
+
+    told = figures_by("{variant} margin", _supports)
+    return Study(grid=grid, measure=measure_margin, key_figures=told)
+
+
+def measure_margin(point, seed):
+    """A linear machine on two Gaussians: one row per training point, and the line it draws."""
+    X, y = generators.gaussians(80, distance=point["distance"], seed=5)
+    machine = LibSVM(C=point["C"], kernel="linear", tol=1e-8).fit(X, y)
+    w = machine.dual_coef_.ravel() @ machine.support_vectors_
+    b = float(machine.intercept_[0])
+    decisions = y * (X @ w + b)
+    dual = np.zeros(len(y))
+    dual[machine.support_] = np.abs(machine.dual_coef_.ravel())
+    certificate = machine.certify(X, y)
+    line = {"w1": w[0], "w2": w[1], "b": b, "width": 2.0 / np.linalg.norm(w), "n_train": len(y)}
+    shared = line | {"objective": certificate.primal, "gap": certificate.relative_gap}
+    columns = zip(X[:, 0], X[:, 1], y, decisions, dual, strict=True)
+    return [
+        dict(zip(("x1", "x2", "label", "margin", "dual"), row, strict=True)) | shared
+        for row in columns
     ]
-    return pd.DataFrame(cells, columns=["row", "column", "value"])
+
+
+def _supports(rows):
+    inside = int((rows["margin"] < 1 - 1e-4).sum())
+    supports = int((rows["dual"] > 1e-9 * rows["C"]).sum())
+    width = f"width {rows['width'].iloc[0]:.2f}"
+    return f"{width}, {supports} support vectors, {inside} rows inside the margin"

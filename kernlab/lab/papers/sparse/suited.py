@@ -1,8 +1,7 @@
-"""Which data a sparse kernel suits: accuracy against the share of the kernel matrix that is kept.
+"""Which data, and which scaling, a sparse kernel suits; the thesis' data sets counted.
 
 With few features near rows say all there is to say. With many, rows are about equally far from each
-other: a matrix keeps hardly any pair or nearly all, and what it keeps is close to zero. How many it
-would keep is known before a run, from a few rows.
+other: a matrix keeps hardly any pair or nearly all, and what it keeps is close to zero.
 """
 
 import numpy as np
@@ -10,13 +9,22 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 
-from kernlab.approximations.compact import entry_bytes, predict_entries, radius_by_quantile
-from kernlab.datasets import load_dataset
+from kernlab.approximations.compact import (
+    distances_from,
+    entry_bytes,
+    predict_entries,
+    radius_by_quantile,
+    sample_rows,
+)
+from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine import Share, Study, catalogued, product, several
-from kernlab.lab.papers.common.fitting import accuracy
+from kernlab.lab.engine import ParameterError, Share, Study, catalogued, product, several
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.data_tables import counted
+from kernlab.lab.papers.common.fitting import accuracy, shape_of
+from kernlab.lab.published import published
 
 SPARSE, EXACT = "sparse Newton", "LIBSVM"
 DENSITIES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -26,18 +34,11 @@ ROWS, TEST_ROWS = 2000, 4000
 SETS = {
     "quick": {"swiss-roll": "symmetric", "pendigits": "unit", "spambase": "standard"},
     "standard": {
-        "swiss-roll": "symmetric",
-        "skin_nonskin": "none",
-        "svmguide1": "none",
-        "cod-rna": "standard",
-        "pendigits": "unit",
-        "covtype-2": "unit",
-        "spambase": "standard",
-        "a6a": "none",
-        "usps": "none",
-        "madelon": "standard",
+        "swiss-roll": "symmetric", "skin_nonskin": "none", "svmguide1": "none",
+        "cod-rna": "standard", "pendigits": "unit", "covtype-2": "unit", "spambase": "standard",
+        "a6a": "none", "usps": "none", "madelon": "standard",
     },
-}
+}  # fmt: skip
 SUITED = 0.01  # of accuracy lost at most
 
 
@@ -45,14 +46,8 @@ SUITED = 0.01  # of accuracy lost at most
 def suited_data(datasets=None, densities: several(Share) = None, C=1.0, seed=0):
     """How much of the kernel matrix must be kept to be as accurate as with all of it?
 
-    Parameters
-    ----------
-    datasets : sequence of str, optional
-        Standardised, where the catalogue does not list them with the thesis' scaling.
-    densities : sequence of float, optional
-        Shares of the kernel matrix.
-    C : float
-    seed : int
+    Sets that the catalogue does not list with the thesis' scaling are standardised; `densities` are
+    shares of the kernel matrix.
     """
 
     def grid(profile):
@@ -65,7 +60,7 @@ def suited_data(datasets=None, densities: several(Share) = None, C=1.0, seed=0):
             points += product(name, EXACT, density=1.0, scaling=scaling, C=C)
         return points
 
-    return Study(grid=grid, measure=measure_density, key_figures=_key_figures)
+    return Study(grid=grid, measure=measure_density, key_figures=_where_it_suits)
 
 
 def _some_rows(point):
@@ -85,7 +80,7 @@ def _part(X, y, size):
 
 def measure_density(point, seed):
     X, y, X_test, y_test, n_full = _some_rows(point)
-    shared = {"n_train": len(y), "n_features": X.shape[1], "n_full": n_full}
+    shared = shape_of(X) | {"n_full": n_full}
     if point.method == EXACT:
         sigma = _best_sigma(X, y)
         machine = LibSVM(C=point["C"], gamma=gamma_from_sigma(sigma)).fit(X, y)
@@ -98,9 +93,8 @@ def measure_density(point, seed):
     radius = 1.000001 * radius_by_quantile(X, 1.0 - point["density"], 0)
     predicted = predict_entries(X, radius, 1).entries / len(y) ** 2
     exponent = point.variant if point.variant == "askey-odd" else int(point.variant)
-    machine = SparseCholeskySVC(point["C"], sigma=radius / 3.0, l=exponent, solver="newton").fit(
-        X, y
-    )
+    machine = SparseCholeskySVC(point["C"], sigma=radius / 3.0, l=exponent, solver="newton")
+    machine.fit(X, y)
     off_diagonal = machine.approximation_.matrix_
     off_diagonal.setdiag(0.0)
     return shared | {
@@ -158,7 +152,7 @@ def needed(table):
     return pd.DataFrame(found)
 
 
-def _key_figures(table):
+def _where_it_suits(table):
     figures = {}
     for row in needed(table).itertuples():
         label = f"{row.dataset}, {row.n_features} features, l = {row.variant}"
@@ -171,3 +165,92 @@ def _key_figures(table):
                 f"{row.density * row.n_full:,.0f} near rows a row of all {row.n_full:,}"
             )
     return figures
+
+
+# ---------------------------------------------------------------- the scaling that was printed
+SCALINGS = ("none", "unit", "symmetric", "standard")
+QUICK_SCALED = ("swiss-roll-2",)
+SAMPLED_PAIRS = 2**24
+
+
+def printed_settings():
+    """The printed sigma and sparsity of every set of Table 2, by the registry's names."""
+    table = published("sparse-t2")
+    cells = {(c.row.split(" (")[0], c.column): c.value for c in table.itertuples()}
+    return {
+        name: (cells[row, "sigma"], cells[row, "sparsity"])
+        for name, row in protocol_rows("sparse")[1]
+    }
+
+
+@catalogued("sparse-scaling", "The scaling that gives the printed sparsity")
+def scalings(datasets=None, seed=0):
+    """How were the features scaled, and what does the scaling do to the sparsity?
+
+    The thesis does not say, but a sigma and a sparsity belong to one scaling. Sparsity is predicted
+    from a few rows, so that no matrix is ever assembled.
+    """
+    if other := set(datasets or ()) - printed_settings().keys():
+        known = ", ".join(printed_settings())
+        raise ParameterError(f"The thesis prints no sparsity of {', '.join(other)}, but of {known}")
+
+    def grid(profile):
+        settings = printed_settings()
+        names = datasets or (QUICK_SCALED if profile == "quick" else settings)
+        return product(
+            [name for name in settings if name in names], "predicted", SCALINGS,
+            sigma=lambda name: settings[name][0], printed_sparsity=lambda name: settings[name][1],
+        )  # fmt: skip
+
+    told = figures_by("{dataset}", _nearest_to_printed)
+    return Study(grid=grid, measure=measure_scaling, key_figures=told)
+
+
+def measure_scaling(point, seed):
+    """The sparsity that a scaling gives at the printed sigma, and what the near rows are."""
+    X = load_dataset(point.dataset, paper="sparse", scaling=point.variant).X_train
+    X = X.toarray() if sp.issparse(X) else X
+    n, cut_off = X.shape[0], 3.0 * point["sigma"]
+    near, equal, nearest = _neighbours(X, cut_off, seed)
+    entries = round(n * (1.0 + near.mean()))
+    return shape_of(X) | {
+        "sampled_rows": len(near),
+        "sparsity": 1.0 - entries / n**2,
+        "error_of_sparsity": float(near.std(ddof=1) / np.sqrt(len(near)) / n),
+        "near_rows": near.mean(),
+        "equal_rows": equal.mean(),
+        "rows_with_a_near_row": float(np.mean(near > equal)),
+        "smallest_distance": float(nearest.min()),
+        "cut_off": cut_off,
+        "predicted_bytes": float(entries) * entry_bytes(entries),
+    }
+
+
+def _neighbours(X, cut_off, seed):
+    """Of sampled rows: other rows within the cut-off, rows equal to it, distance to the nearest
+    row that is not equal."""
+    sample = sample_rows(X, seed, n_pairs=SAMPLED_PAIRS)
+    near, equal, nearest = [], [], []
+    for distances in distances_from(X, sample):
+        # Distances come from differences of large numbers: what is as small as this is rounding.
+        same = distances <= 1e-6 * distances.max()
+        equal += (same.sum(axis=1) - 1).tolist()
+        near += ((distances < cut_off) | same).sum(axis=1).tolist()
+        nearest += np.where(same, np.inf, distances).min(axis=1).tolist()
+    return np.array(near) - 1, np.array(equal), np.array(nearest)
+
+
+def _nearest_to_printed(rows):
+    best = rows.loc[(rows["sparsity"] - rows["printed_sparsity"]).abs().idxmin()]
+    duplicates = best["rows_with_a_near_row"] < 0.01
+    return (
+        f"printed {best['printed_sparsity']:.4f}; nearest is scaling {best['variant']} with "
+        f"{best['sparsity']:.4f}, {best['near_rows']:.3g} near rows a row"
+        + (", all of them its duplicates" if duplicates else "")
+    )
+
+
+@catalogued("sparse-t1", "Data sets of the thesis")
+def data_sets(datasets=None):
+    """Are the data sets that are there those of Table 1?"""
+    return counted("sparse-t1", datasets, "training rows", "test rows", "features", "classes")
