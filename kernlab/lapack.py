@@ -1,7 +1,8 @@
-"""LAPACK's Cholesky factors, called so that other threads of Python run meanwhile.
+"""LAPACK's Cholesky factors, with other threads of Python running meanwhile, and ARPACK's ends of a
+spectrum.
 
-SciPy's own wrappers of these two routines keep the interpreter lock to their end, which for
-matrices of 10,000 rows is minutes away, and not even Ctrl-C is heard (`runtime.interruptible`).
+SciPy's own wrappers of the two factors keep the interpreter lock to their end, which for matrices
+of 10,000 rows is minutes away, and not even Ctrl-C is heard (`runtime.interruptible`).
 """
 
 import ctypes
@@ -10,8 +11,11 @@ from functools import cache
 import numpy as np
 import scipy.linalg as la
 from scipy.linalg import cython_lapack
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from kernlab.runtime import interruptible
+
+DENSE_ROWS = 32  # up to here a spectrum is that of the matrix, formed
 
 
 def cholesky_factor(matrix, overwrite=False):
@@ -25,7 +29,8 @@ def cholesky_factor(matrix, overwrite=False):
         Where the matrix is not positive definite.
     """
     factor = np.asfortranarray(matrix) if overwrite else np.array(matrix, order="F")
-    letter, n, info = _letter(factor), ctypes.c_int(len(factor)), ctypes.c_int()
+    letter = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}[factor.dtype]
+    n, info = ctypes.c_int(len(factor)), ctypes.c_int()
     _call(f"{letter}potrf", b"L", n, factor, n, info)
     if info.value:
         raise la.LinAlgError(f"leading minor {info.value} is not positive definite")
@@ -44,10 +49,6 @@ def pivoted_cholesky(matrix, tol):
     pivots, room = np.zeros(len(lower), np.intc), np.empty(2 * len(lower))
     _call("dpstrf", b"L", n, lower, n, pivots, rank, ctypes.c_double(tol), room, info)
     return lower, pivots, rank.value
-
-
-def _letter(matrix):
-    return {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}[matrix.dtype]
 
 
 def _call(name, *arguments):
@@ -71,11 +72,43 @@ def _call(name, *arguments):
 @cache
 def _routine(name):
     capsule, api = cython_lapack.__pyx_capi__[name], ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
-        ctypes.c_char_p,
-        [ctypes.py_object],
-    )
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     pointer = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
     return ctypes.CFUNCTYPE(None)(pointer)
+
+
+def largest_eigenvalue(product, n_rows, *, tol=1e-5, random_state=0):
+    """The largest eigenvalue of a symmetric matrix, by Lanczos' method; never above the true one
+    but for rounding.
+
+    Parameters
+    ----------
+    product : function of an array of shape (n_rows, k) that gives the matrix times its columns.
+    tol : the residual |A v - lambda v| relative to lambda.
+    """
+    if n_rows <= DENSE_ROWS:
+        return float(np.linalg.eigvalsh(product(np.eye(n_rows)))[-1])
+
+    def times(v):
+        return product(np.reshape(v, (-1, 1))).ravel()
+
+    start = np.random.default_rng(random_state).standard_normal(n_rows)
+    if not times(start).any():
+        return 0.0  # ARPACK has no use for a matrix of zeros
+    operator = LinearOperator((n_rows, n_rows), times, dtype=np.float64)
+    return float(eigsh(operator, 1, which="LA", tol=tol, v0=start, return_eigenvectors=False)[0])
+
+
+def smallest_eigenvalue(product, n_rows, *, tol=1e-5, random_state=0):
+    """The smallest eigenvalue, to `tol` times the largest absolute one; never below the true one.
+
+    It is what the largest eigenvalue of s I - A lacks of s, with s the largest of A: convergence
+    does not depend on how small it is.
+    """
+    shift = max(0.0, largest_eigenvalue(product, n_rows, tol=1e-2, random_state=random_state))
+    return shift - largest_eigenvalue(
+        lambda V: shift * V - product(V), n_rows, tol=tol, random_state=random_state
+    )

@@ -7,9 +7,8 @@ from kernlab.approximations.compact import CompactKernel
 from kernlab.approximations.exact import ExactKernel
 from kernlab.approximations.fourier import FourierMap
 from kernlab.approximations.hss import HSSKernel
-from kernlab.approximations.nystrom import Nystrom
+from kernlab.approximations.nystrom import Nystrom, ReducedMap
 from kernlab.approximations.polynomial import PolynomialMap
-from kernlab.approximations.reduced import ReducedMap
 
 __all__ = [
     "APPROXIMATIONS",

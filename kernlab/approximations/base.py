@@ -1,27 +1,11 @@
 """What stands in for a kernel matrix, and what it offers to solvers.
 
-An approximation is fitted on rows X and does not change afterwards. It is a scikit-learn
-transformer, so that it works in a user's own pipeline. A solver needs one of three things of it:
-
-- "features": `features(X)`, rows F with F F^T near K where `is_kernel_map` says so;
-- "operator": `operator()`, products with K~ of the fitted rows, a SciPy LinearOperator;
-- "shifted": `shifted(beta)`, an object whose `solve(B)` solves (K~ + beta I) S = B.
-
-`offers(need)` says which there are, and `data_for(need, X)` gives one. New points are decided by
-`decision(X, coefficients)` (weights of the features) or `dual_decision(X, coefficients, rows)` (one
-coefficient for each fitted row named), in blocks.
-
-Rows come as `kernlab.rows.Rows`, from memory or from files. What looks at all of them at once takes
-`rows.whole(max_memory)`; a features map needs no more than blocks and a sample.
-
-A map to features is a `FeatureMap`: it says how it is fitted, how many features it has and what
-those of one block of rows are; all else follows. Its K~ = F F^T has rank k, so that (Woodbury)
-
-    (F F^T + beta I)^-1 B = (B - F (F^T F + beta I)^-1 F^T B) / beta
-
-for one Gram matrix, k by k, and one Cholesky factor of that for each beta.
+An approximation is a scikit-learn transformer, fitted on rows and not changed afterwards. A solver
+needs one of three things of it: "features", rows F with F F^T near K where `is_kernel_map` says so;
+"operator", products with K~ of the fitted rows; or "shifted", solves with K~ + beta I.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -37,13 +21,7 @@ from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
 from kernlab.lapack import cholesky_factor
 from kernlab.parameters import check_parameters, positive
 from kernlab.rows import Rows, validate_rows
-from kernlab.runtime import (
-    Stopwatch,
-    for_each_block,
-    memory_limit,
-    require_memory,
-    row_blocks,
-)
+from kernlab.runtime import Stopwatch, for_each_block, memory_limit, require_memory, row_blocks
 
 KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 NEEDS = ("features", "operator", "shifted")
@@ -65,7 +43,6 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     is_kernel_map = True  # whether K~ is a matrix of inner products that stands for the kernel's
     checks: ClassVar[dict] = {"degree": positive}  # of parameters, see `check_parameters`
 
-    # ------------------------------------------------------------------------ fitting
     def fit(self, X, y=None, sample_weight=None):
         """Fit on rows.
 
@@ -104,9 +81,8 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _fitted_rows(self):
         if self._rows is None:
-            raise ValueError(
-                f"the fitted rows are not stored with {type(self).__name__}: fit it again"
-            )
+            name = type(self).__name__
+            raise ValueError(f"the fitted rows are not stored with {name}: fit it again")
         return self._rows
 
     def _is_fitted_on(self, rows):
@@ -129,19 +105,14 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         there what others can use. By default there is nothing to share."""
         return self
 
-    # ----------------------------------------------------------------- for solvers
     @classmethod
     def offers(cls, need):
         """Whether a solver that needs "features", "operator" or "shifted" can use it."""
         return need in NEEDS and getattr(cls, need) is not getattr(Approximation, need)
 
     def data_for(self, need, X):
-        """What a solver with this need is given, about the rows X that this was fitted on.
-
-        Returns
-        -------
-        the features of X, the operator, or this approximation itself, which offers `shifted`.
-        """
+        """What a solver with this need is given, about the rows X that this was fitted on: their
+        features, the operator, or this approximation itself, which offers `shifted`."""
         if not self.offers(need):
             raise self._missing(need)
         if need == "features":
@@ -186,7 +157,6 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         rows = self._fitted_rows().whole(self.max_memory)
         return kernel_product(self.kernel_, rows, rows, V, self.max_memory)
 
-    # ------------------------------------------------------------------ new points
     def decision(self, X, coefficients):
         """Scores of new points from weights of the features."""
         raise self._missing("features")
@@ -205,10 +175,8 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return scores
 
     def expansion(self, coefficients):
-        """Points and weights with decision(X) = K(X, points) @ weights; None where there are none.
-
-        Approximations of the same kernel and points can be decided together by it.
-        """
+        """Points and weights with decision(X) = K(X, points) @ weights, so that machines can be
+        decided together; None where there are none."""
 
     def leading(self, rank):
         """The approximation that the first `rank` landmarks alone would give."""
@@ -222,6 +190,17 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(eq=False, repr=False)
+class KernelParameters:
+    """The parameters of an approximation of any kernel (see `make_kernel`)."""
+
+    kernel: object = "rbf"
+    _: KW_ONLY
+    gamma: object = "scale"
+    degree: int = 3
+    coef0: float = 1.0
 
 
 class FeatureMap(Approximation):
@@ -245,7 +224,6 @@ class FeatureMap(Approximation):
     def offers(cls, need):
         return need == "features" or (need in NEEDS and cls.is_kernel_map is not False)
 
-    # ------------------------------------------------------------------------- features
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and give the features of the fitted rows."""
         self.fit(X, y, sample_weight)
@@ -268,19 +246,9 @@ class FeatureMap(Approximation):
         return self.rank_ * self._precision(rows).itemsize
 
     def features(self, X, n_rows=None):
-        """The features of rows X as a solver takes them; of the fitted rows, as training made them.
-
-        Parameters
-        ----------
-        X : rows
-        n_rows : int, default None
-            How many there are in all, where X is a part of them.
-
-        Returns
-        -------
-        Features
-            In memory where max_memory holds them, otherwise formed a block at a time.
-        """
+        """The features of rows X as a solver takes them (`Features`): in memory where max_memory
+        holds them, otherwise formed a block at a time; of the fitted rows, as training made them.
+        `n_rows`: how many there are in all, where X is a part of them."""
         rows = self._validated_rows(X)
         dtype, shape = self._precision(rows), (len(rows), self.rank_)
         if dtype.itemsize * shape[0] * shape[1] > memory_limit(self.max_memory):
@@ -319,7 +287,6 @@ class FeatureMap(Approximation):
         return np.empty((n_rows, n_columns), dtype=dtype)
 
     def decision(self, X, coefficients):
-        """Scores of new points from weights of the features, in blocks."""
         rows, weights = self._validated_rows(X), np.asarray(coefficients, dtype=np.float64)
         expanded = self.expansion(weights)
         if expanded is not None:
@@ -333,13 +300,8 @@ class FeatureMap(Approximation):
         return scores
 
     def error(self, X, n_sampled=1000, random_state=0):
-        """How far F F^T is from the kernel matrix of the rows of X.
-
-        Returns
-        -------
-        float : |K - F F^T| / |K| in the Frobenius norm, on a random block of at most `n_sampled`
-            rows and columns.
-        """
+        """How far F F^T is from the kernel matrix of the rows of X: |K - F F^T| / |K| in the
+        Frobenius norm, on a random block of at most `n_sampled` rows and columns."""
         rows = self._validated_rows(X)
         generator = np.random.default_rng([random_state, 1])  # not the one that drew landmarks
         sample = np.sort(generator.choice(len(rows), min(n_sampled, len(rows)), replace=False))
@@ -349,19 +311,11 @@ class FeatureMap(Approximation):
         F = (F.toarray() if sp.issparse(F) else F).astype(np.float64, copy=False)
         return float(la.norm(K - F @ F.T) / max(la.norm(K), np.finfo(float).tiny))
 
-    # ---------------------------------------------------------- products and solves with F F^T
     def operator(self):
-        """K~ = F F^T of the fitted rows as a SciPy LinearOperator."""
         F = self._own_features()
-
-        def product(V):
-            return F.dot(F.rdot(V))
-
-        names = ("matvec", "rmatvec", "matmat", "rmatmat")
-        return LinearOperator((F.shape[0],) * 2, dtype=np.float64, **dict.fromkeys(names, product))
+        return symmetric_operator(lambda V: F.dot(F.rdot(V)), F.shape[0])
 
     def shifted(self, beta):
-        """Solves with K~ + beta I; the factor of the beta asked for last is kept."""
         if self._shifted is None or self._shifted.beta != beta:
             F = self._own_features()
             if self._gram is None:
@@ -370,7 +324,6 @@ class FeatureMap(Approximation):
         return self._shifted
 
     def dual_decision(self, X, coefficients, rows):
-        """Scores of new points: K~(X, fitted rows) @ coefficients, over the rows named only."""
         F = self._own_features()
         return self.decision(X, F.rdot(np.asarray(coefficients, dtype=np.float64), rows))
 
@@ -387,8 +340,23 @@ class FeatureMap(Approximation):
         return sum(part.nbytes for part in held if part is not None)
 
 
+def symmetric_operator(product, n_rows, dtype=np.float64, order=None):
+    """A symmetric matrix known by its products as a SciPy LinearOperator; its row k belongs to the
+    entry `order[k]` of vectors."""
+
+    def apply(V):
+        if order is None:
+            return product(V)
+        result = np.empty(V.shape, np.result_type(V.dtype, dtype))
+        result[order] = product(V[order].astype(dtype, copy=False))
+        return result
+
+    names = ("matvec", "rmatvec", "matmat", "rmatmat")
+    return LinearOperator((n_rows, n_rows), dtype=dtype, **dict.fromkeys(names, apply))
+
+
 class ShiftedGram:
-    """Solves with F F^T + beta I."""
+    """Solves with F F^T + beta I (Woodbury): (B - F (F^T F + beta I)^-1 F^T B) / beta."""
 
     def __init__(self, features, gram, beta):
         if not beta > 0:
@@ -431,6 +399,20 @@ def _checked_weights(sample_weight, n_rows):
     if not weights.any():
         raise ValueError("all sample weights are zero: no row is left")
     return weights
+
+
+def checked_points(points, n_features, dtype, name):
+    """Points that a user gives instead of a rule for `name`, as an array or CSR matrix."""
+    points = sp.csr_matrix(points) if sp.issparse(points) else np.asarray(points)
+    if points.ndim != 2 or points.shape[0] < 1 or points.shape[1] != n_features:
+        raise ValueError(
+            f"{name} is an array of shape {points.shape}; it must be points of {n_features} "
+            "features, one per row"
+        )
+    points = points.astype(dtype)
+    if not np.all(np.isfinite(points.data if sp.issparse(points) else points)):
+        raise ValueError(f"the {name} given hold values that are not finite")
+    return points
 
 
 def held_bytes(rows):

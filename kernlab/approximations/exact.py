@@ -1,23 +1,13 @@
-"""The kernel matrix itself, as the measure of everything that approximates it.
-
-As features it is any factor F with F F^T = K: the support vector machine with kernel K and the
-linear one on the rows of F are the same problem (Proposition 1 of the LLSVM paper, Theorem 1 of
-the LASN paper). Features of new points are F = K(x, points) M, as of the Nystrom method:
-
-- "cholesky": a Cholesky factor with pivoting, M = L_11^-T on the pivots. It stops at the numerical
-  rank and costs n r^2 instead of the 10 n^3 of an eigendecomposition.
-- "eigenvectors": F = V S^1/2 with K = V S V^T.
-- "root": the symmetric root, F = V S^1/2 V^T = K^1/2 (LLSVM, Table 1).
-"""
+"""The kernel matrix itself, as the measure of everything that approximates it."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.approximations.base import FeatureMap, held_bytes
+from kernlab.approximations.base import FeatureMap, KernelParameters, held_bytes
 from kernlab.approximations.nystrom import CholeskyMap, SpectralMap
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite
@@ -30,31 +20,27 @@ NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out
 
 
 @dataclass(eq=False, repr=False)
-class ExactKernel(FeatureMap):
+class ExactKernel(KernelParameters, FeatureMap):
     """The exact kernel matrix of the fitted rows: features, operator and shifted solves.
 
-    Features are in double precision whatever the rows: in single precision K would lose its
-    definiteness to rounding, and the triangle, which may be nearly singular, would make much of the
-    difference.
+    As features it is any factor F with F F^T = K: the support vector machine with kernel K and the
+    linear one on the rows of F are the same problem (Proposition 1 of the LLSVM paper, Theorem 1 of
+    the LASN paper). Those of new points are F = K(x, points) M, as of the Nystrom method. They are
+    in double precision whatever the rows: in single precision K would lose its definiteness.
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0
-        The kernel's (see `make_kernel`).
-    factor : "cholesky", "eigenvectors" or "root", default "cholesky"
-        See the module.
-    rank_tol : float, default 1e-14
-        The pivot, relative to the largest diagonal entry, at which the Cholesky factor ends.
-    max_memory : int or str, default None
+    kernel, gamma, degree, coef0 : the kernel's (see `make_kernel`).
+    factor : "cholesky", with pivoting, which stops at the numerical rank, M = L_11^-T on the
+        pivots; "eigenvectors", F = V S^1/2 with K = V S V^T; or "root", K^1/2 (LLSVM, Table 1).
+    rank_tol : the pivot, relative to the largest diagonal entry, at which the first ends.
+    max_memory : as everywhere.
 
     Attributes
     ----------
-    matrix_ : array of shape (n, n)
-        K.
-    rank_, pivots_, map_, residual_
-        Computed when first asked for: the number of features; the fitted rows at which kernel
-        values make features of new points, and the map that does; how well a Cholesky factor
-        reproduces K.
+    matrix_ (K) and, computed when first asked for, rank_ (the number of features), pivots_ (fitted
+    rows at which kernel values make features of new points), map_ (M, which does), residual_ (how
+    well a Cholesky factor reproduces K).
 
     Examples
     --------
@@ -67,11 +53,7 @@ class ExactKernel(FeatureMap):
     True
     """
 
-    kernel: object = "rbf"
     _: KW_ONLY
-    gamma: object = "scale"
-    degree: int = 3
-    coef0: float = 1.0
     factor: str = "cholesky"
     rank_tol: float = 1e-14
     max_memory: object = None
@@ -94,9 +76,10 @@ class ExactKernel(FeatureMap):
 
     @property
     def nbytes(self):
-        """Bytes held: the matrix, and those of its factors that were asked for."""
-        held = self.matrix_.nbytes + held_bytes(self.X_) + self._bytes_of_solves
-        return held + sum(part.nbytes for part in self._known.values())
+        features, _, map_, _ = self._known.get("factor", (None,) * 4)
+        held = (features, map_, self._known.get("corner"))
+        held = sum(part.nbytes for part in held if part is not None)
+        return self.matrix_.nbytes + held_bytes(self.X_) + self._bytes_of_solves + held
 
     def _once(self, name, compute):
         if name not in self._known:
@@ -106,25 +89,19 @@ class ExactKernel(FeatureMap):
     @property
     def is_kernel_map(self):
         """Whether K is a matrix of inner products: without that no dual point bounds anything."""
-
-        def find():
-            n = self.matrix_.shape[0]
-            largest = float(np.abs(self.matrix_.diagonal()).max())
-            return np.bool_(self.is_definite(n * np.finfo(float).eps * max(largest, 1e-300)))
-
-        return bool(self._once("semidefinite", find))
+        n, largest = len(self.matrix_), float(np.abs(self.matrix_.diagonal()).max())
+        rounding = n * np.finfo(float).eps * max(largest, 1e-300)
+        return self._once("semidefinite", lambda: self.is_definite(rounding))
 
     @property
     def kernel_is_semidefinite(self):
         return self.is_kernel_map
 
-    # ------------------------------------------------------------------- features
     def _factorised(self):
-        return self._once("factor", self._factorise)
+        """F, the rows that it is built on, M of eigenvectors, and the residual of a triangle."""
+        return self._once("factor", self._cholesky if self.factor == "cholesky" else self._spectral)
 
-    def _factorise(self):
-        if self.factor == "cholesky":
-            return self._cholesky()
+    def _spectral(self):
         values, vectors = interruptible(la.eigh, self.matrix_)
         largest = max(float(values[-1]), np.finfo(float).tiny)
         if values[0] < -1e-8 * largest:
@@ -134,7 +111,7 @@ class ExactKernel(FeatureMap):
         features, to_features = vectors * root, vectors / root
         if self.factor == "root":
             features, to_features = features @ vectors.T, to_features @ vectors.T
-        return Factor(features, np.arange(len(features)), SpectralMap(to_features), None)
+        return features, np.arange(len(features)), SpectralMap(to_features), None
 
     def _cholesky(self):
         """P^T K P = L L^T down to the numerical rank; L with its rows in the order of the data."""
@@ -152,7 +129,7 @@ class ExactKernel(FeatureMap):
         residual = float(error / max(np.abs(product).max(), np.finfo(float).tiny))
         if residual > 1e-6:
             raise self._not_definite(la.eigh(K, subset_by_index=[0, 0], eigvals_only=True)[0])
-        return Factor(features, order[:rank], None, residual)
+        return features, order[:rank], None, residual
 
     def _not_definite(self, smallest):
         return ValueError(
@@ -169,26 +146,25 @@ class ExactKernel(FeatureMap):
 
     @property
     def rank_(self):
-        return self._factorised().features.shape[1]
+        return self._factorised()[0].shape[1]
 
     @property
     def pivots_(self):
-        return self._factorised().pivots
+        return self._factorised()[1]
 
     @property
     def residual_(self):
-        return self._factorised().residual
+        return self._factorised()[3]
 
     def features(self, X):
-        """The features of rows X as a solver takes them: of the fitted rows, the factor itself."""
         rows = self._validated_rows(X)
         return self._own_features() if self._is_fitted_on(rows) else super().features(rows)
 
     def _own_features(self):
-        return Features(self._factorised().features)
+        return Features(self._factorised()[0])
 
     def _training_features(self):
-        return self._factorised().features.copy()
+        return self._factorised()[0].copy()
 
     def _precision(self, rows):
         return np.dtype(np.float64)
@@ -200,20 +176,16 @@ class ExactKernel(FeatureMap):
     def expansion(self, coefficients):
         return self.X_[self.pivots_], self.map_.fold(coefficients)
 
-    # ---------------------------------------------------------- operator and solves
     def operator(self):
-        """K as a SciPy LinearOperator."""
         return aslinearoperator(self.matrix_)
 
     def shifted(self, beta):
-        """Solves with K + beta I; the Cholesky factor of the beta asked for last is kept."""
         if self._shifted is None or self._shifted.beta != beta:
-            self._shifted = None
+            self._shifted = None  # the last one is kept
             self._shifted = ShiftedExact(self.matrix_, beta)
         return self._shifted
 
     def is_definite(self, beta):
-        """Whether K + beta I is positive definite."""
         if is_semidefinite(self.kernel_):
             return beta > 0
         try:
@@ -223,26 +195,10 @@ class ExactKernel(FeatureMap):
         return True
 
     def exact_product(self, V):
-        """K V."""
         return self.matrix_ @ V
 
     def dual_decision(self, X, coefficients, rows):
-        """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
         return self._kernel_scores(self._validated_rows(X), self.X_[rows], coefficients)
-
-
-class Factor(NamedTuple):
-    """F with F F^T = K, the rows that it is built on, the map of eigenvectors, if it is that of
-    them, and how far a Cholesky factor is from reproducing K."""
-
-    features: np.ndarray
-    pivots: np.ndarray
-    map_: SpectralMap | None
-    residual: float | None
-
-    @property
-    def nbytes(self):
-        return self.features.nbytes + (0 if self.map_ is None else self.map_.nbytes)
 
 
 class ShiftedExact:

@@ -1,11 +1,4 @@
-"""Random Fourier features (Rahimi and Recht 2007): a kernel of differences as a mean of waves.
-
-    k(x - z) = E cos(w . (x - z)) = E [cos(w . x) cos(w . z) + sin(w . x) sin(w . z)]
-
-where w follows the Fourier transform of k: a normal law for the Gaussian kernel, Cauchy's for the
-Laplacian. D / 2 draws of w give D features whose inner products have an error of about 1 / sqrt(D),
-whatever the data: they are what data-dependent landmarks must beat. |F_i| is 1, as k(x, x) is.
-"""
+"""Random Fourier features (Rahimi and Recht 2007): a kernel of differences as a mean of waves."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -22,16 +15,17 @@ from kernlab.runtime import require_memory
 class FourierMap(FeatureMap):
     """Features whose inner products estimate a Gaussian or Laplacian kernel without bias.
 
+    k(x - z) = E [cos(w . x) cos(w . z) + sin(w . x) sin(w . z)] where w follows the Fourier
+    transform of k: a normal law for the Gaussian kernel, Cauchy's for the Laplacian. The error is
+    about 1 / sqrt(D), whatever the data: they are what data-dependent landmarks must beat.
+
     Parameters
     ----------
-    kernel : "rbf" or "laplacian", default "rbf"
-    gamma : float or rule, default "scale"
-        See `make_kernel`.
-    n_components : int, default 200
-        D, the number of features: a cosine and a sine of each frequency, so that an odd number is
-        rounded up.
-    random_state, max_memory
-        As everywhere.
+    kernel : "rbf" or "laplacian".
+    gamma : a number, or a rule (see `make_kernel`).
+    n_components : D, the number of features: a cosine and a sine of each frequency, so that an odd
+        number is rounded up.
+    random_state, max_memory : as everywhere.
 
     Attributes
     ----------

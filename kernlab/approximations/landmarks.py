@@ -1,27 +1,8 @@
-"""Which points the Nystrom method is built on.
-
-"kmeans": centres of a few of Lloyd's steps, as both papers; "uniform": rows at random; "first":
-the first rows; "rpcholesky": rows chosen with a probability that follows what the rows chosen
-before leave unexplained (Chen, Epperly, Tropp and Webber 2022); "leverage": rows chosen by their
-ridge leverage score in a pilot approximation. Everything but "first" and "uniform" looks at no more
-than `max_rows` rows, taken at random (the papers take the first, which for a sorted file is no
-sample).
+"""Which points the Nystrom method is built on: chosen rows, or centres of a few steps of k-means.
 
 A row of weight 2 is the row twice: of up to `max_rows` rows equal ones are taken together, with the
 sum of their weights, in an order of their values, so that the same landmarks are found; more rows
 are drawn with chances in proportion to their weights.
-
-A few steps of k-means, fast enough to be a small part of training.
-
-Landmarks need no converged clustering: both Nystrom papers stop after a few of Lloyd's steps. The
-distances are one matrix product in single precision, taken in blocks that stay in the cache; what
-is asked of them is only which centre is nearest.
-
-scikit-learn's KMeans finds the same centres with one pass more over the distances (1.3 to 1.8 times
-the seconds from 200 centres on); it adds up the parts of its threads in the order in which they
-end, so that rounding differs from run to run, and its centres of sparse rows are dense. Its
-MiniBatchKMeans takes twice the seconds at no smaller error of the kernel matrix. So the steps are
-taken here.
 """
 
 import numpy as np
@@ -29,6 +10,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
+from kernlab.approximations.base import checked_points
 from kernlab.rows import as_rows, merged_rows
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
 from kernlab.runtime import (
@@ -43,6 +25,7 @@ from kernlab.runtime import (
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
 MAX_ROWS = 20_000
 BLOCK_ROWS = 2000
+DENSE_BYTES = 2**27  # of sparse rows up to this size in single precision, centres are dense
 
 
 def choose_landmarks(
@@ -63,21 +46,17 @@ def choose_landmarks(
     Parameters
     ----------
     X : array, CSR matrix or Rows
-    n_landmarks : int or "sqrt", default "sqrt"
-    how : str or array, default "kmeans"
-        A rule of `LANDMARKS`, or the landmarks themselves.
-    kernel : Kernel
-        For "rpcholesky" and "leverage".
-    random_state : int, default None
-    sample_weight : array, default None
-        How often each row counts.
-    max_memory : int or str, default None
-    max_rows : int, default 20,000
-        How many rows are looked at.
-    candidates : "uniform" or "first", default "uniform"
-        Which rows are looked at where there are more.
-    n_steps : int, default 3
-        Lloyd's steps for "kmeans".
+    n_landmarks : int or "sqrt"
+    how : "kmeans": centres of a few of Lloyd's steps, as both papers; "uniform": rows at random;
+        "first": the first rows; "rpcholesky": rows chosen with a probability that follows what the
+        rows chosen before leave unexplained (Chen, Epperly, Tropp and Webber 2022); "leverage": by
+        their ridge leverage score in a pilot approximation; or the landmarks themselves.
+    kernel : Kernel, for "rpcholesky" and "leverage"
+    sample_weight : how often each row counts.
+    random_state, max_memory : as everywhere.
+    max_rows : how many rows are looked at, but for "first" and "uniform".
+    candidates : "uniform" or "first", which rows are looked at where there are more.
+    n_steps : Lloyd's steps for "kmeans".
 
     Returns
     -------
@@ -87,7 +66,7 @@ def choose_landmarks(
     """
     rows, weights = as_rows(X), sample_weight
     if not isinstance(how, str):
-        return _checked_points(how, rows)
+        return checked_points(how, rows.n_features, rows.dtype, "landmarks")
     if how not in LANDMARKS:
         names = ", ".join(map(repr, LANDMARKS))
         raise ValueError(f"landmarks={how!r} is not one of {names}, nor an array of points")
@@ -104,21 +83,18 @@ def choose_landmarks(
         return pool[draw(pool.shape[0], k, generator, weights)]
     if how == "kmeans":
         return kmeans_centres(pool, k, n_steps, generator, weights, max_memory)
-    _require_memory(pool.shape[0], k, how, max_memory)
-    # What is left unexplained is a small difference: single precision would not resolve it.
-    choose = _rpcholesky if how == "rpcholesky" else _leverage
-    return pool[choose(pool.astype(np.float64, copy=False), k, generator, kernel, weights)]
-
-
-def _require_memory(n, k, how, max_memory):
+    m, wide = pool.shape[0], max(k, 100)
     require_memory(
-        8 * (n * max(k, 100) + 4 * k * k),
+        8 * (m * wide + 4 * k * k),
         max_memory,
-        what=f"choosing {k:,} of {n:,} rows by landmarks={how!r}",
-        arithmetic=f"({n:,} x {max(k, 100):,} + 4 x {k:,}^2) x 8 bytes",
+        what=f"choosing {k:,} of {m:,} rows by landmarks={how!r}",
+        arithmetic=f"({m:,} x {wide:,} + 4 x {k:,}^2) x 8 bytes",
         way_out="Allow more with max_memory, look at fewer rows (max_rows of landmark_params), or "
         "take landmarks='kmeans'.",
     )
+    # What is left unexplained is a small difference: single precision would not resolve it.
+    choose = _rpcholesky if how == "rpcholesky" else _leverage
+    return pool[choose(pool.astype(np.float64, copy=False), k, generator, kernel, weights)]
 
 
 def resolve_n_landmarks(n_landmarks, n_rows):
@@ -129,28 +105,14 @@ def resolve_n_landmarks(n_landmarks, n_rows):
         return max(1, round(n_rows**0.5))
     is_whole = isinstance(n_landmarks, (int, np.integer)) and not isinstance(n_landmarks, bool)
     if not is_whole or n_landmarks < 1:
-        raise ValueError(
-            f"n_landmarks={n_landmarks!r} must be a whole number of at least 1, or 'sqrt'"
-        )
+        must = "must be a whole number of at least 1, or 'sqrt'"
+        raise ValueError(f"n_landmarks={n_landmarks!r} {must}")
     if n_landmarks > n_rows:
         raise ValueError(
             f"n_landmarks={n_landmarks} is more than the {n_rows} rows: ask for at most {n_rows}, "
             "or take the exact kernel"
         )
     return int(n_landmarks)
-
-
-def _checked_points(points, rows):
-    points = sp.csr_matrix(points) if sp.issparse(points) else np.asarray(points)
-    if points.ndim != 2 or points.shape[0] < 1 or points.shape[1] != rows.n_features:
-        raise ValueError(
-            f"landmarks is an array of shape {points.shape}; it must be points of "
-            f"{rows.n_features} features, one per row"
-        )
-    points = points.astype(rows.dtype)
-    if not np.all(np.isfinite(points.data if sp.issparse(points) else points)):
-        raise ValueError("the landmarks given hold values that are not finite")
-    return points
 
 
 def _candidates(rows, weights, limit, which, generator, max_memory):
@@ -174,8 +136,7 @@ def _rpcholesky(X, k, generator, kernel, weights=None, proposals=None):
     """Randomly pivoted Cholesky, with proposals in blocks and rejection (Epperly et al. 2024).
 
     A row is proposed with a probability proportional to what it left unexplained at the start of
-    the round, and accepted with the fraction that the rows accepted since have left of it: the
-    rows come out as if drawn one by one, at the speed of matrix products.
+    the round, and accepted with the fraction that the rows accepted since have left of it.
     """
     weights = 1.0 if weights is None else weights
     unexplained = np.maximum(np.asarray(kernel.diag(X), np.float64), 0.0)
@@ -267,24 +228,23 @@ def _leverage(X, k, generator, kernel, weights=None):
     return draw(n, k, generator, chances if weights is None else weights * chances)
 
 
-DENSE_BYTES = 2**27  # of sparse rows up to this size in single precision, centres are dense
-
-
+# ------------------------------------------------------------------- k-means
+# scikit-learn's KMeans finds the same centres with one pass more over the distances (1.3 to 1.8
+# times the seconds from 200 centres on), adds up the parts of its threads in the order in which
+# they end, and has dense centres of sparse rows; its MiniBatchKMeans takes twice the seconds.
 def kmeans_centres(X, n_centres, n_steps, generator, weights=None, max_memory=None):
     """Centres of clusters of the rows of X, after a few of Lloyd's steps.
+
+    Landmarks need no converged clustering: both Nystrom papers stop early. Distances are products
+    in single precision, for they only say which centre is nearest.
 
     Parameters
     ----------
     X : array or CSR matrix
-    n_centres : int
-        At most the number of rows. Where fewer rows are distinct, centres repeat.
-    n_steps : int
-    generator : numpy.random.Generator
-        Draws the rows to start from, by their weights. A cluster that has lost all its rows starts
-        again at the row that is worst served.
-    weights : array, default None
-        How often each row counts.
-    max_memory : int or str, default None
+    n_centres : at most the number of rows. Where fewer rows are distinct, centres repeat.
+    generator : draws the rows to start from, by their weights. A cluster that has lost all its rows
+        starts again at the row that is worst served.
+    weights : how often each row counts.
 
     Returns
     -------
@@ -317,7 +277,7 @@ def kmeans_centres(X, n_centres, n_steps, generator, weights=None, max_memory=No
         if sp.issparse(moved) and not sp.issparse(centres):
             moved = moved.toarray()
         moved = _reseed_empty(moved, rows, nearest, distances)
-        if _equal(moved, centres):
+        if (moved != centres).sum() == 0:
             break
         centres = moved
     centres = centres.astype(X.dtype) * X.dtype.type(scale)
@@ -387,7 +347,3 @@ def _reseed_empty(centres, rows, nearest, distances):
         return centres.tocsr()
     centres[empty] = rows[worst].toarray() if sp.issparse(rows) else rows[worst]
     return centres
-
-
-def _equal(A, B):
-    return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)

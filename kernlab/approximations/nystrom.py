@@ -3,21 +3,8 @@
     K~ = K_rl K_ll^+ K_lr = F F^T,     F = K_rl M,     M M^T = K_ll^+
 
 (LLSVM eq. 13 and 14, LASN eq. 16). Any such M gives the same K~, so the same classifier; they
-differ in what they cost and in what becomes of directions in which the landmarks repeat each
-other:
-
-- "cholesky": M = L^-T from a Cholesky factor with pivoting, K_ll = L L^T. The cheapest, and
-  nested: the first j features are those of the first j landmarks. It stops when the landmarks left
-  add less than `floor`, and leaves them out.
-- "eigen-drop": M = V S^-1/2 from the spectral decomposition without eigenvalues below `floor`
-  (LASN).
-- "eigen-replace": the same with those eigenvalues replaced by `floor` (LLSVM).
-
-From kernel values at points to features: F = K(x, points) M.
-
-A map is linear, so weights w of the features are weights M w of the kernel values (`fold`), and
-gradients come back through M^T (`unfold`): whoever needs scores and gradients only never has to
-form the features.
+differ in cost, and in directions in which the landmarks repeat each other. Weights w of the
+features are weights M w of the kernel values, so that solvers need not form the features.
 """
 
 from copy import copy
@@ -30,7 +17,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, held_bytes
+from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParameters, held_bytes
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
 from kernlab.kernels import CACHE_BYTES, RBF
@@ -52,37 +39,99 @@ MANY_FEATURES = 64  # from here on products cost more than exponentials
 
 
 @dataclass(eq=False, repr=False)
-class Nystrom(FeatureMap):
-    """Features F with F F^T near K, from k landmarks.
+class LandmarkMap(KernelParameters, FeatureMap):
+    """Base of maps made of kernel values at landmarks."""
+
+    _: KW_ONLY
+    n_landmarks: object = "sqrt"
+    landmarks: object = "kmeans"
+    landmark_params: dict | None = None
+    random_state: object = None
+    max_memory: object = None
+
+    def _fit(self, rows, sample_weight=None):
+        with self._timed("landmarks"):
+            self.landmarks_ = choose_landmarks(
+                rows,
+                self.n_landmarks,
+                self.landmarks,
+                kernel=self.kernel_,
+                random_state=self.random_state,
+                sample_weight=sample_weight,
+                max_memory=self.max_memory,
+                **dict(self.landmark_params or {}),
+            )
+
+
+@dataclass(eq=False, repr=False)
+class ReducedMap(LandmarkMap):
+    """The kernel values themselves as features, F = K(X, landmarks). Any kernel will do.
+
+    A linear machine on them, the reduced machine of Lee and Mangasarian, penalises the coefficients
+    |mu|^2 where the kernel machine penalises mu^T K_zz mu: F F^T is not near K. With the right
+    penalty the problem is the one that Nystrom features solve exactly (LLSVM, Proposition 2).
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0
-        The kernel's (see `make_kernel`).
-    n_landmarks : int or "sqrt", default "sqrt"
-        k; the square root of the number of rows.
-    landmarks : str or array, default "kmeans"
-        A rule of `LANDMARKS`, or the points themselves.
-    factor : "cholesky", "eigen-drop" or "eigen-replace", default "cholesky"
-        See the module.
-    floor : float, default 1e-6
-        What counts as nothing, relative to the mean diagonal of K_ll (for the Gaussian kernel that
-        is 1, as in the papers).
-    dtype : "float32", "float64" or None, default None
-        Of the features; None is that of the rows. float32 halves time and memory.
-    landmark_params : dict, default None
-        Further arguments of `choose_landmarks`.
-    random_state, max_memory
-        As everywhere.
+    kernel, gamma, degree, coef0 : the kernel's (see `make_kernel`).
+    n_landmarks, landmarks, landmark_params : as of `Nystrom`; rows at random by default.
+    random_state, max_memory : as everywhere.
 
     Attributes
     ----------
     landmarks_ : array or CSR matrix
-    map_ : M
-    rank_ : int
-        The number of features.
-    effective_rank_ : int
-        Directions of K_ll above `floor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernlab.approximations import ReducedMap
+    >>> X = np.eye(3)
+    >>> ReducedMap(gamma=0.5, landmarks=X[:1]).fit_transform(X).round(3).ravel().tolist()
+    [1.0, 0.368, 0.368]
+    """
+
+    is_kernel_map = False
+
+    _: KW_ONLY
+    landmarks: object = "uniform"
+
+    @property
+    def rank_(self):
+        return self.landmarks_.shape[0]
+
+    @property
+    def nbytes(self):
+        return held_bytes(self.landmarks_)
+
+    def _block(self, X):
+        return self.kernel_(X, self.landmarks_)
+
+    def expansion(self, coefficients):
+        return self.landmarks_, np.asarray(coefficients, dtype=np.float64)
+
+
+@dataclass(eq=False, repr=False)
+class Nystrom(LandmarkMap):
+    """Features F with F F^T near K, from k landmarks.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0 : the kernel's (see `make_kernel`).
+    n_landmarks : k, or "sqrt" for the square root of the number of rows.
+    landmarks : a rule of `LANDMARKS`, or the points themselves.
+    factor : how M comes from K_ll. "cholesky": M = L^-T from a factor with pivoting, K_ll = L L^T,
+        that leaves out landmarks which add less than `floor`: the cheapest, and nested, as the
+        first j features are those of the first j landmarks. "eigen-drop": V S^-1/2 without
+        eigenvalues below `floor` (LASN); "eigen-replace": with these replaced by `floor` (LLSVM).
+    floor : what counts as nothing, relative to the mean diagonal of K_ll (1 for a Gaussian kernel).
+    dtype : of the features (None: that of the rows). float32 halves time and memory.
+    landmark_params : dict, further arguments of `choose_landmarks`.
+    random_state, max_memory : as everywhere.
+
+    Attributes
+    ----------
+    landmarks_ (array or CSR matrix), map_ (M), rank_ (the number of features), effective_rank_
+    (directions of K_ll above `floor`).
 
     Examples
     --------
@@ -94,19 +143,10 @@ class Nystrom(FeatureMap):
     ((300, 26), True)
     """
 
-    kernel: object = "rbf"
     _: KW_ONLY
-    gamma: object = "scale"
-    degree: int = 3
-    coef0: float = 1.0
-    n_landmarks: object = "sqrt"
-    landmarks: object = "kmeans"
     factor: str = "cholesky"
     floor: float = 1e-6
     dtype: object = None
-    landmark_params: dict | None = None
-    random_state: object = None
-    max_memory: object = None
 
     checks: ClassVar[dict] = FeatureMap.checks | {"factor": one_of(*FACTORS)}
 
@@ -114,21 +154,9 @@ class Nystrom(FeatureMap):
     def _fit(self, rows, sample_weight=None):
         if not 0.0 < self.floor < 1.0:
             raise ValueError(f"floor={self.floor!r} must lie between 0 and 1")
-        if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype={self.dtype!r} must be float32, float64 or None")
-        with self._timed("landmarks"):
-            chosen = choose_landmarks(
-                rows,
-                self.n_landmarks,
-                self.landmarks,
-                kernel=self.kernel_,
-                random_state=self.random_state,
-                sample_weight=sample_weight,
-                max_memory=self.max_memory,
-                **dict(self.landmark_params or {}),
-            )
+        super()._fit(rows, sample_weight)
         with self._timed("map"):
-            self._fit_map(chosen)
+            self._fit_map(self.landmarks_)
 
     def _fit_map(self, landmarks):
         k, values = landmarks.shape[0], held_bytes(landmarks) // landmarks.dtype.itemsize
@@ -155,8 +183,7 @@ class Nystrom(FeatureMap):
         self.landmarks_, self.effective_rank_ = landmarks, kept
 
     def _refuse(self, K):
-        smallest, largest = la.eigvalsh(K)[[0, -1]]
-        name = type(self.kernel_).__name__
+        (smallest, largest), name = la.eigvalsh(K)[[0, -1]], type(self.kernel_).__name__
         if smallest == largest == 0.0:
             raise ValueError(
                 f"the {name} kernel is zero on all landmarks, so that no features can be made of "
@@ -176,7 +203,6 @@ class Nystrom(FeatureMap):
     def nbytes(self):
         return held_bytes(self.landmarks_) + self.map_.nbytes + self._bytes_of_solves
 
-    # ------------------------------------------------------------------------- features
     def _block(self, X):
         return self.map_.apply(self._values(X, self._precision(X)))
 
@@ -190,10 +216,8 @@ class Nystrom(FeatureMap):
     def features(self, X, n_rows=None):
         """The features of rows X as a solver takes them: kernel values, and the map M.
 
-        Weights w of the features are weights M w of the kernel values at the landmarks, so that a
-        solver which needs few features at a time can do without the others. Where the kernel values
-        are so many that time matters, they are computed in single precision; where max_memory does
-        not hold them, again in every pass.
+        Where the values are so many that time matters, they are in single precision; where
+        max_memory does not hold them, they are computed again in every pass.
         """
         rows = self._validated_rows(X)
         n, k = len(rows), self.map_.n_landmarks
@@ -246,11 +270,8 @@ class Nystrom(FeatureMap):
         return values.astype(dtype, copy=False)
 
     def _landmarks_for(self, X, dtype):
-        """The landmarks in the precision in which kernel values are computed.
-
-        Single precision pays where there are many features, and costs about 4 gamma |x|^2 roundings
-        of the value: too much for rows that are many bandwidths long.
-        """
+        """The landmarks in the precision in which kernel values are computed: single pays where
+        there are many features, and costs about 4 gamma |x|^2 roundings of the value."""
         points = self.landmarks_
         few = points.shape[1] < MANY_FEATURES or not isinstance(self.kernel_, RBF)
         if few or dtype == np.float64 or X.dtype == np.float32:
@@ -270,11 +291,7 @@ class Nystrom(FeatureMap):
         return self.landmarks_, self.map_.fold(np.asarray(coefficients, dtype=np.float64))
 
     def trace_error(self, X):
-        """trace(K - F F^T) / trace(K) on the rows of X.
-
-        The trace bounds the spectral and the Frobenius norm of K - F F^T, which has no negative
-        eigenvalues.
-        """
+        """trace(K - F F^T) / trace(K) on the rows of X: it bounds spectral and Frobenius norm."""
         left = total = 0.0
         for _, block in self._validated_rows(X).blocks(ROWS_PER_BLOCK):
             F, diagonal = self.transform(block), self.kernel_.diag(block).astype(np.float64)
@@ -284,10 +301,7 @@ class Nystrom(FeatureMap):
         return left / max(total, np.finfo(float).tiny)
 
     def leading(self, rank):
-        """The approximation on the first landmarks only, which needs no new factor.
-
-        Its features are the first columns of these. Only the Cholesky factor is nested so.
-        """
+        """The approximation on the first landmarks only: its features are the first of these."""
         if self.factor != "cholesky":
             raise ValueError(f"factor={self.factor!r} is not nested; factor='cholesky' is")
         if not 1 <= rank <= self.rank_:
@@ -301,7 +315,11 @@ class Nystrom(FeatureMap):
 
 
 class CholeskyMap:
-    """M = L^-T, K_ll = L L^T: triangular, so the first features need the first landmarks only."""
+    """M = L^-T, K_ll = L L^T: triangular, so the first features need the first landmarks only.
+
+    `fold` gives weights of the kernel values from those of the features, M w; gradients come back
+    by `unfold`, M^T g.
+    """
 
     is_nested = True
 
@@ -365,10 +383,8 @@ class SpectralMap:
 
 
 def cholesky_map(K, floor):
-    """The landmarks that add more than `floor` to those before them, in order, and their map.
-
-    None where K has negative eigenvalues.
-    """
+    """The landmarks that add more than `floor` to those before them, in order, and their map; None
+    where K has negative eigenvalues."""
     with blas_threads_for(len(K)):
         lower, pivots, rank = pivoted_cholesky(K, floor)
     order = pivots - 1
@@ -381,10 +397,8 @@ def cholesky_map(K, floor):
 
 
 def spectral_map(K, floor, *, replace):
-    """The map with eigenvalues below `floor` replaced by it (LLSVM) or left out (LASN).
-
-    Also the number of eigenvalues above. None where K has negative eigenvalues.
-    """
+    """The number of eigenvalues above `floor`, and the map with the others replaced by it (LLSVM)
+    or left out (LASN); None where K has negative eigenvalues."""
     with blas_threads_for(len(K)):
         values, vectors = interruptible(la.eigh, K)
     above = int(np.sum(values >= floor))

@@ -14,8 +14,8 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations.compact import Analysis, backends, factorise
-from kernlab.approximations.compact.backends import NotPositiveDefinite, available_backends
+from kernlab.approximations.compact import Analysis, factor, factorise
+from kernlab.approximations.compact.factor import NotPositiveDefinite, available_backends
 from kernlab.datasets.generators import arrowhead_matrix
 from kernlab.runtime import MemoryLimitError
 
@@ -87,7 +87,7 @@ def importing(module):
 def backend(request, monkeypatch):
     if request.param != "scikit-sparse 0.5":
         return request.param
-    monkeypatch.setattr(backends, "importlib", importing(scikit_sparse_05))
+    monkeypatch.setattr(factor, "importlib", importing(scikit_sparse_05))
     return "cholmod"
 
 
@@ -184,7 +184,7 @@ def test_what_has_no_factor_or_does_not_fit_is_refused(backend):
 
 
 def test_without_scikit_sparse_scipy_takes_over(monkeypatch):
-    monkeypatch.setattr(backends, "importlib", importing(None))
+    monkeypatch.setattr(factor, "importlib", importing(None))
     assert available_backends() == ["superlu"]
     assert factorise(MATRIX).backend == "superlu"
     with pytest.raises(ValueError, match="needs scikit-sparse, which is not installed"):
@@ -193,7 +193,7 @@ def test_without_scikit_sparse_scipy_takes_over(monkeypatch):
         with pytest.raises(ValueError, match=r"='(best|mumps)' is not one of"):
             factorise(MATRIX, **arguments)
     for module in (None, scikit_sparse_05):
-        monkeypatch.setattr(backends, "importlib", importing(module))
+        monkeypatch.setattr(factor, "importlib", importing(module))
         with pytest.raises(ValueError, match="ordering='metis' is not built into"):
             factorise(MATRIX, ordering="metis")
 

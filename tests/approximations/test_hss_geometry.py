@@ -7,9 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kernlab.approximations.hss import build_tree, neighbours
-from kernlab.approximations.hss.neighbours import from_near_leaves, from_projection_trees
-from kernlab.approximations.hss.tree import SPLITS, cut
+from kernlab.approximations.hss import build_tree, geometry
+from kernlab.approximations.hss.geometry import (
+    SPLITS,
+    cut,
+    from_near_leaves,
+    from_projection_trees,
+)
 from kernlab.rows.products import unit_rows
 from kernlab.runtime import MemoryLimitError
 
@@ -144,7 +148,7 @@ def test_projection_trees_find_the_nearest(monkeypatch):
     of = np.arange(100, 300)
     one = from_projection_trees(ROWS, 3, of=of, iterations=1, generator=RNG)  # all pairs
     assert share_found(one.ids, APART[of]) == 1.0
-    monkeypatch.setattr(neighbours, "PROJECTION_LEAF", 150)
+    monkeypatch.setattr(geometry, "PROJECTION_LEAF", 150)
     many = from_projection_trees(ROWS, 5, of=of, iterations=60, generator=np.random.default_rng(0))
     assert share_found(many.ids, APART[of]) > 0.97
-    assert many.recall >= neighbours.GOOD_RECALL
+    assert many.recall >= geometry.GOOD_RECALL

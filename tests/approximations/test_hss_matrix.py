@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.approximations.hss import HSSKernel, NotPositiveDefiniteError
-from kernlab.approximations.hss.compression import interpolate_rows
+from kernlab.approximations.hss.matrix import interpolate_rows
 from kernlab.datasets import load_dataset
 from kernlab.kernels import gamma_from_sigma, make_kernel
 from kernlab.runtime import MemoryLimitError

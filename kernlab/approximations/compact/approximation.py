@@ -1,11 +1,6 @@
-"""The sparse kernel: a kernel of compact support and its matrix, with or without its factor.
+"""The sparse kernel: a kernel of compact support and its matrix, with or without its factor."""
 
-    k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2)          (thesis, equation 38)
-
-The matrix K~ = K + shift I holds the pairs nearer than 1 / alpha and nothing else. As features it
-is the thesis' Cholesky factor, F F^T = K~; as an operator it is itself, and nothing fills in.
-"""
-
+import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -13,37 +8,54 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.approximations.base import FeatureMap, held_bytes
+from kernlab.approximations.base import FeatureMap, held_bytes, symmetric_operator
 from kernlab.approximations.compact.assembly import (
     NearKernel,
-    SparseOperator,
     SparseProduct,
     find_search,
+    require_room,
 )
-from kernlab.approximations.compact.backends import BACKENDS, ORDERINGS, NotPositiveDefinite
-from kernlab.approximations.compact.factor import FACTOR_BYTES, Analysis, factorise
-from kernlab.approximations.compact.widths import predict_entries, resolve_kernel
-from kernlab.approximations.spectrum import gershgorin_radii, smallest_eigenvalue
+from kernlab.approximations.compact.factor import (
+    BACKENDS,
+    FACTOR_BYTES,
+    ORDERINGS,
+    Analysis,
+    NotPositiveDefinite,
+    factorise,
+)
 from kernlab.features import Features
-from kernlab.kernels import GAMMA_RULES, Compact, askey_exponent
-from kernlab.parameters import one_of, positive
-from kernlab.runtime import Stopwatch, single_blas_thread
+from kernlab.kernels import GAMMA_RULES, Compact, askey_exponent, gamma_from_sigma, resolve_gamma
+from kernlab.lapack import smallest_eigenvalue
+from kernlab.parameters import one_of, positive, width
+from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.runtime import Stopwatch, levels_to_the_user, single_blas_thread
 
 LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
 FEATURE_BYTES = 52  # an entry of L and of F, and of LIBLINEAR's copies of F
+NEAR_ROWS = 200  # what "quantile" leaves a row at the most
+EXAMPLE_SPARSITY = 0.75  # of Section 4: "if only 25 % of the nonzero entries can be stored"
+SAMPLED_PAIRS = 2**20
+SAMPLED_ROWS = 1000  # of the trade-off, whose sums run over all pairs of them
 
 
 class NearlyDiagonalWarning(UserWarning):
     """A sparse kernel matrix whose rows hardly see each other."""
 
 
+def gershgorin_radii(matrix):
+    """The sum of the absolute values off the diagonal, for each row (Theorem 3.2 of the thesis)."""
+    sums = np.asarray(abs(matrix).sum(axis=1)).ravel()
+    return sums - np.abs(matrix.diagonal())
+
+
 @dataclass(eq=False, repr=False)
 class CompactKernel(FeatureMap):
     """A sparse kernel matrix: as features by its Cholesky factor, as operator, in shifted solves.
 
-    The matrix and its factor are kept in orders of their own, where near rows stand near each
-    other and where the factor stays sparse. Whatever is given to `operator()`, `shifted`,
-    `features` or `dual_decision`, and what they give, is in the order of the fitted rows.
+    k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2) (thesis, equation 38): K~ = K + shift I holds the
+    pairs nearer than 1 / alpha and nothing else. As features it is the thesis' Cholesky factor,
+    F F^T = K~; as an operator it is itself, and nothing fills in. Both are kept in orders of their
+    own; whatever is given and got is in the order of the fitted rows.
 
     Parameters
     ----------
@@ -101,7 +113,6 @@ class CompactKernel(FeatureMap):
         "backend": one_of("auto", *BACKENDS),
     }
 
-    # ------------------------------------------------------------------------ fitting
     def count_rows(self, counts):
         """Let each row stand for so many equal ones: its shift is then 1 / count of theirs (see
         `kernlab.rows.products`)."""
@@ -116,21 +127,15 @@ class CompactKernel(FeatureMap):
                 f"kernel={self.kernel!r}: approximation 'compact' makes the Gaussian kernel "
                 "compact, so it takes kernel='rbf' or a Compact kernel"
             )
-        return resolve_kernel(
-            X,
-            self.gamma,
-            self.alpha,
-            self.l,
-            sparsity=self.sparsity,
-            trade_off=self.trade_off,
-            random_state=self.random_state,
-        )
+        rules = {n: getattr(self, n) for n in ("sparsity", "trade_off", "random_state")}
+        return resolve_kernel(X, self.gamma, self.alpha, self.l, **rules)
 
     def _fit(self, rows, sample_weight=None):
         X = rows.whole(self.max_memory)
         n, radius = X.shape[0], self.kernel_.radius
         self._shift = self._shifts(n)
-        self._factors, self._analyses = {}, []  # filled when they are first used
+        self._factors, self._analysis = {}, None  # computed when they are first used
+        self._how = {"ordering": self.ordering, "backend": self.backend}
         with self._timed("predict"), single_blas_thread():
             self.prediction_ = predict_entries(X, radius, self.random_state)
             self.prediction_.refuse_beyond(self.max_memory)
@@ -141,11 +146,7 @@ class CompactKernel(FeatureMap):
             self._matrix = self._near.matrix(1.0 + self._shift, self.max_memory)
         self._product = SparseProduct(self._matrix)
         self._check_definiteness(X.shape[1])
-        self._warn_if_nearly_diagonal()
-
-    def _warn_if_nearly_diagonal(self):
-        sums = self._product(np.ones((self.rank_, 1)))
-        others = float(np.mean(sums) - 1.0 - np.mean(self._shift))
+        others = float(np.mean(self._product(np.ones(n))) - 1.0 - np.mean(self._shift))
         if others < LEAST_SEEN:
             warnings.warn(
                 "the kernel matrix is nearly diagonal: what a row sees of all others together is "
@@ -153,7 +154,7 @@ class CompactKernel(FeatureMap):
                 "decides new rows. Sparse kernels suit rows of few features: raise sigma, lower "
                 "sparsity, set a smaller l, or take LASN.",
                 NearlyDiagonalWarning,
-                stacklevel=5,
+                stacklevel=levels_to_the_user(),
             )
 
     def _shifts(self, n_rows):
@@ -181,23 +182,18 @@ class CompactKernel(FeatureMap):
             f"to be positive definite on any rows of {n_features} features. On these rows the "
             f"smallest eigenvalue of its matrix is about {self.smallest_eigenvalue_:.2g}, and "
             f"{float(self._shift.min()):g} is added to it{proof}",
-            stacklevel=5,
+            stacklevel=levels_to_the_user(),
         )
 
     def _smallest_eigenvalue(self):
         """About that of K, without a shift."""
         return smallest_eigenvalue(self._product, self.rank_) - float(self._shift.max())
 
-    # ------------------------------------------------------------------------- matrix
     @property
     def matrix_(self):
         """K + shift I as CSR, in the order of the fitted rows (a copy)."""
-        order = self._near.order
-        moved = self._matrix[np.argsort(order)]
-        moved.indices = order[moved.indices].astype(moved.indices.dtype)
-        moved.has_sorted_indices = False
-        moved.sort_indices()
-        return moved
+        place = np.argsort(self._near.order)
+        return self._matrix[place][:, place].sorted_indices()
 
     @property
     def sparsity_(self):
@@ -210,17 +206,10 @@ class CompactKernel(FeatureMap):
 
     @property
     def nbytes(self):
-        """Bytes held: the matrix, and those of its factors that were used."""
         return held_bytes(self._matrix) + sum(factor.nbytes for factor in self._factors.values())
 
     def operator(self):
-        """K + shift I as a SciPy LinearOperator."""
-        return SparseOperator(self._product, self._near.order)
-
-    # ------------------------------------------------------------------------- factor
-    def shifted(self, beta):
-        """Solves with K + (shift + beta) I, by a Cholesky factor; the last one is kept."""
-        return self._factor(beta)
+        return symmetric_operator(self._product, self.rank_, order=self._near.order)
 
     def is_definite(self, beta):
         """Whether K + (shift + beta) I is positive definite: by the exponent, or by a factor."""
@@ -232,7 +221,7 @@ class CompactKernel(FeatureMap):
             return False
         return True
 
-    def _factor(self, beta, entry_bytes=FACTOR_BYTES):
+    def shifted(self, beta, entry_bytes=FACTOR_BYTES):
         try:
             return self._computed_factor(beta, entry_bytes)
         except NotPositiveDefinite as error:
@@ -252,23 +241,17 @@ class CompactKernel(FeatureMap):
             if beta:
                 matrix = (matrix + beta * sp.identity(self.rank_, format="csr")).tocsr()
             with Stopwatch().stage("order and factor"):  # whose own seconds are taken over below
-                factor = factorise(
-                    matrix, max_memory=self.max_memory, entry_bytes=entry_bytes, **self._how
-                )
+                room = {"max_memory": self.max_memory, "entry_bytes": entry_bytes}
+                factor = factorise(matrix, **room, **self._how)
             factor.permutation = self._near.order[factor.permutation]
             self.timings_ |= factor.seconds
             self._factors[beta] = factor
         return self._factors[beta]
 
-    @property
-    def _how(self):
-        return {"ordering": self.ordering, "backend": self.backend}
-
     def _analysed(self):
         """The matrix, ordered and the entries of its factor counted."""
-        if not self._analyses:
-            self._analyses.append(Analysis(self._matrix, **self._how))
-        return self._analyses[0]
+        self._analysis = self._analysis or Analysis(self._matrix, **self._how)
+        return self._analysis
 
     @property
     def factor_(self):
@@ -292,45 +275,186 @@ class CompactKernel(FeatureMap):
         """The share of zeros in the factor, a square matrix."""
         return 1.0 - self.factor_nonzeros_ / self.rank_**2
 
-    # ----------------------------------------------------------------------- features
     def fit_transform(self, X, y=None):
-        """The features of the fitted rows: F = L[argsort(p)], with F F^T = K + shift I."""
         return self.fit(X)._training_features()
 
     def _training_features(self):
-        factor = self._factor(0.0, FEATURE_BYTES)
+        factor = self.shifted(0.0, FEATURE_BYTES)
         with self._timed("features"):
             return factor.rows(self.drop)
 
     def features(self, X):
-        """The features of X as a solver takes them; of the fitted rows, those of the factor, which
-        is square, so that weights have dual variables of their own."""
         rows = self._validated_rows(X)
         if not self._is_fitted_on(rows):
             return Features(self.transform(rows))
         return Features(self._training_features(), dual_of=self.dual_from_weights)
 
     def transform(self, X):
-        """Features of rows, sparse: phi(x) with F phi(x) = K(fitted rows, x).
-
-        A row that equals a fitted row has that row's features (of several such rows, the first's):
-        the shift belongs to a row, not to a distance of zero.
-        """
+        """Features of rows, sparse: phi(x) with F phi(x) = K(fitted rows, x). A row that equals a
+        fitted row (of several, the first) has its features: the shift belongs to a row."""
         kernel = self._near.cross(self._validated(X), self._shift)
         return self.factor_.features(kernel, self.drop)
 
     def dual_from_weights(self, weights):
-        """The coefficient of each fitted row, from weights of the features (equation 42)."""
         return self.factor_.combination(np.asarray(weights, np.float64))
 
-    # ---------------------------------------------------------------------- new points
     def decision(self, X, coefficients):
-        """Scores of new rows from weights of the features, in blocks, through the sparse kernel."""
         return self._near.decide(self._validated(X), self.dual_from_weights(coefficients))
 
     def dual_decision(self, X, coefficients, rows):
-        """Scores of new rows: K(X, fitted rows) @ coefficients, over the rows named only."""
         coefficients = np.asarray(coefficients, np.float64)
         dual = np.zeros((self.rank_, *coefficients.shape[1:]))
         dual[rows] = coefficients
         return self._near.decide(self._validated(X), dual)
+
+
+# ------------------------------------------------------------------- where the kernel should end
+# From the rows alone: all is computed from a few rows compared with all rows.
+def resolve_kernel(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, random_state=None):
+    """The kernel on the rows X, its gamma, alpha and l numbers or rules (see `CompactKernel`)."""
+    if isinstance(l, str):
+        if l not in ("askey", "askey-odd"):
+            raise ValueError(f"l={l!r} is neither a number nor 'askey' nor 'askey-odd'")
+        l = askey_exponent(X.shape[1]) | (l == "askey-odd")
+    else:
+        l = int(l) if positive(l, "l") == int(l) else float(l)
+    if isinstance(gamma, str) and gamma == "quantile":
+        sparsity = default_sparsity(X.shape[0]) if sparsity is None else sparsity
+        radius = radius_by_quantile(X, sparsity, random_state)
+        gamma = 4.5 / radius**2 if radius > 0.0 else 1.0  # 3 sigma = radius
+    gamma = resolve_gamma(gamma, X)
+    sigma = positive(1.0 / math.sqrt(2.0 * gamma), "sigma")
+    if alpha is None:
+        return Compact(gamma, 1.0 / (3.0 * sigma), l)
+    if isinstance(alpha, str) and alpha == "trade-off":
+        alpha = alpha_by_trade_off(X, sigma, l, trade_off, random_state=random_state)
+    return Compact(gamma, width(alpha, "alpha"), l)
+
+
+def default_sparsity(n_rows):
+    """At most `NEAR_ROWS` near rows a row, the example of Section 4, and a near row a row."""
+    one_near_row = 1.0 - 2.0 / n_rows
+    return max(0.0, min(max(EXAMPLE_SPARSITY, 1.0 - NEAR_ROWS / n_rows), one_near_row))
+
+
+def radius_by_quantile(X, sparsity, random_state=None):
+    """The largest 1 / alpha at which a share `sparsity` of the kernel matrix is zero."""
+    n = _at_least_two(X)
+    if not 0.0 <= sparsity < 1.0:
+        raise ValueError(f"sparsity must lie in [0, 1), not {sparsity!r}")
+    share = ((1.0 - sparsity) * n - 1.0) / (n - 1)  # of the pairs of two rows
+    if share <= 0.0:
+        raise ValueError(
+            f"a kernel matrix of {n:,} rows has at most the sparsity {1 - 1 / n:.6f}, for its "
+            f"diagonal is not zero: {sparsity!r} cannot be had"
+        )
+    sample = sample_rows(X, random_state)
+    distances = np.concatenate(list(distances_from(X, sample)))
+    distances[np.arange(len(sample)), sample] = np.inf  # a row and itself are no pair
+    pairs = distances.ravel()
+    rank = min(int(share * len(sample) * (n - 1)), len(pairs) - len(sample) - 1)
+    return float(np.partition(pairs, rank)[rank])
+
+
+def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):
+    """A(alpha) and S(alpha) of equations 39 and 40, for each alpha, from a sample of the rows."""
+    gamma = gamma_from_sigma(sigma)
+    alphas = np.array([width(alpha, "alpha") for alpha in np.atleast_1d(alphas)])
+    distances, share = _pairs(X, random_state)
+    gaussian = np.exp(-gamma * distances**2)
+    # The diagonal is 1 in both matrices; pairs stand for the share of n^2 that they sample.
+    diagonal = 1.0 / X.shape[0]
+    similarity, sparsity = np.empty(len(alphas)), np.empty(len(alphas))
+    for k, alpha in enumerate(alphas):
+        values = distances**2
+        Compact(gamma, alpha, l).evaluate(values)
+        norms = [diagonal + share * float(v @ v) for v in (values, gaussian)]
+        inner = diagonal + share * float(values @ gaussian)
+        similarity[k] = inner / np.sqrt(norms[0] * norms[1])
+        sparsity[k] = share * np.count_nonzero(distances * alpha >= 1.0)
+    return similarity, sparsity
+
+
+def alpha_by_trade_off(X, sigma, l, beta=1.0, n_alphas=100, random_state=None):
+    """The alpha that maximises A(alpha) + beta S(alpha) (equation 41), 1 / alpha being distances;
+    of equal values the largest, whose matrix has the fewest entries."""
+    beta = positive(beta, "beta")
+    distances, _ = _pairs(X, random_state)
+    distances = distances[distances > 0]
+    if distances.size == 0:
+        raise ValueError("all rows are equal: no distance to choose alpha from")
+    supports = np.quantile(distances, np.linspace(0.0, 1.0, n_alphas))
+    # Beyond the largest distance nothing is zero, but the similarity still grows.
+    beyond = np.geomspace(1.0 + 1e-9, 1e4, n_alphas // 4) * supports[-1]
+    alphas = 1.0 / np.unique(np.append(supports, beyond))
+    similarity, sparsity = similarity_and_sparsity(X, sigma, alphas, l, random_state)
+    merit = similarity + beta * sparsity
+    return float(alphas[np.flatnonzero(merit >= merit.max() - 1e-12)].max())
+
+
+# ----------------------------------------------------------------------- a few rows for all pairs
+def sample_rows(X, random_state=None, n_pairs=SAMPLED_PAIRS):
+    """A few rows to compare with all rows, so that about `n_pairs` distances are computed."""
+    n = X.shape[0]
+    size = int(np.clip(n_pairs // n, 32, 1024))
+    if size >= n:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
+
+
+def distances_from(X, sample, rows_per_block=32):
+    """Yield distances from the sampled rows to all rows, in blocks; from a row to itself 0."""
+    X = X.astype(np.float64, copy=False)
+    right = prepare_right(X, X, distances=True)
+    for start in range(0, len(sample), rows_per_block):
+        rows = sample[start : start + rows_per_block]
+        squares = np.empty((len(rows), X.shape[0]))
+        squared_distances(X[rows], right, squares)
+        squares[np.arange(len(rows)), rows] = 0.0
+        yield np.sqrt(squares, out=squares)
+
+
+def _pairs(X, random_state):
+    """Distances of pairs of different rows, and the share of all n^2 that each stands for."""
+    n = _at_least_two(X)
+    rows = sample_rows(X, random_state, n_pairs=SAMPLED_ROWS * n)[:SAMPLED_ROWS]
+    distances = np.concatenate(list(distances_from(X[rows], np.arange(len(rows)))))
+    pairs = distances[np.triu_indices(len(rows), k=1)]
+    return pairs, (1.0 - 1.0 / n) / len(pairs)
+
+
+def _at_least_two(X):
+    n = X.shape[0]
+    if n < 2:
+        raise ValueError(f"n_samples={n}: no pair of rows to measure a distance of")
+    return n
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The entries that the kernel matrix will have, with the standard error of the sample."""
+
+    entries: int
+    error: int
+    n_rows: int
+
+    @property
+    def per_row(self):
+        return self.entries / self.n_rows
+
+    def refuse_beyond(self, max_memory):
+        """Refuse what cannot fit, before the search: twice the standard error is in its favour."""
+        entries = max(self.n_rows, self.entries - 2 * self.error)
+        found = f"about {self.entries:,} entries predicted from a sample, {self.per_row:,.0f} a row"
+        require_room(entries, self.n_rows, max_memory, found)
+
+
+def predict_entries(X, radius, random_state=None):
+    """How many entries the matrix of pairs nearer than `radius` will have, from a sample."""
+    sample, n = sample_rows(X, random_state), X.shape[0]
+    blocks = distances_from(X, sample)
+    near = np.concatenate([np.count_nonzero(block < radius, axis=1) for block in blocks])
+    others = near - 1.0  # a row is near itself
+    exact = len(sample) == n or len(sample) < 2
+    error = 0.0 if exact else n * others.std(ddof=1) / np.sqrt(len(sample))
+    return Prediction(round(n + n * others.mean()), round(error), n)

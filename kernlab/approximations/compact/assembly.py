@@ -1,36 +1,13 @@
-"""A compact kernel on fitted rows: its sparse matrix, its values at new rows, and their scores.
+"""A compact kernel on fitted rows: near pairs, the sparse matrix of their values, its products.
 
-All go through the pairs of rows that are near each other, block by block and on all cores, each
-pair evaluated once; nothing of size n^2 is touched. Each block of rows gives its part of the strict
-upper triangle. Then the whole matrix is laid out in CSR, and every range of its rows is written by
-one core: a row's own pairs, and mirrored those of the rows before it. The memory needed beyond the
-matrix is its upper half. Scores of new rows never hold more of the kernel than a block of it.
-
-Products of a sparse matrix with a few vectors at once, on all cores.
-
-Reading an entry costs more than using it, so several columns share one reading. The indices are
-looked at as unsigned numbers: a negative index would mean the other end of the array, and testing
-for that would take longer than the multiplication.
-
-All pairs of rows within a radius, by cells: for rows that vary in few directions.
-
-Space is cut into cells whose side is the radius, so a row's near ones are in its own cell or next
-to it. Rows are sorted by cell, the last axis fastest: cells that are neighbours along the last axis
-are neighbours in memory, and 3^(g-1) contiguous runs hold all candidates in g axes. Their distances
-are computed with the processor's vectors, and consecutive rows of the sorted order, hence of the
-kernel matrix, share what is in the cache.
-
-With more than three features the cells lie along leading directions of the rows, where points are
-no farther apart than in full: a few directions (`N_FRONT`) screen the candidates, and the pairs
-that pass are measured on all features. Where no few directions tell near from far, `find_search`
-takes blocks of products instead: it counts the work of each way, on a sample of the rows.
+All goes through the pairs of rows that are near each other, block by block and on all cores, each
+pair evaluated once; nothing of size n^2 is touched, and beyond the matrix its upper half is held.
 """
 
 import itertools
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.extmath import randomized_svd
 
 from kernlab.rows.near import Hits, ProductSearch, measured
@@ -47,10 +24,21 @@ from kernlab.runtime import (
 
 ROWS_PER_BLOCK = 1024
 ENTRY_BYTES = 12  # a value and a column; 16 where columns or their number need 64 bits
-WAY_OUT = (
-    "Take a smaller sigma (larger gamma, or alpha: only rows nearer than 1/alpha have an entry), "
-    "fewer rows, or allow more with max_memory."
-)
+SMALL = 5_000_000  # multiplications below which starting threads costs more than it saves
+PLAIN_FEATURES = 3  # up to here the features themselves are the axes
+N_FRONT = 8  # leading directions that screen
+CANDIDATES_AT_ONCE = 256
+BUFFER = 2**20  # candidates held at a time, at least
+NOWHERE = -1  # the key of a new row that is in no cell nor next to one
+SEARCHES = ("auto", "cells", "products")
+MAX_CELL_AXES = 4
+SAMPLED_QUERIES, SAMPLED_CANDIDATES = 64, 8192
+# Nanoseconds of one core, measured once; only their ratios matter.
+AXIS = 0.3  # a candidate's distance along one direction
+CANDIDATE = 1.0  # keeping or dropping it
+RUN = 10.0  # visiting one run of rows
+MEASURED, MEASURED_FEATURE = 8.0, 0.15  # fetching a pair that passed the screen; for each feature
+PAIR = 2.5  # a pair in a block of products, beside the products themselves
 
 
 def entry_bytes(n_entries):
@@ -58,9 +46,18 @@ def entry_bytes(n_entries):
     return ENTRY_BYTES if n_entries < 2**31 else 16
 
 
-def assembly_bytes(n_entries):
-    """What the matrix and its upper half take while the one is made from the other."""
-    return n_entries * entry_bytes(n_entries) + n_entries // 2 * ENTRY_BYTES
+def require_room(n_entries, n_rows, max_memory, found, at_least=False):
+    """Refuse a matrix that, with the upper half that it is made from, does not fit."""
+    each = entry_bytes(n_entries)
+    require_memory(
+        n_entries * each + n_entries // 2 * ENTRY_BYTES,
+        max_memory,
+        what=f"the sparse kernel matrix of {n_rows:,} rows",
+        arithmetic=f"{found}, {each} bytes each and half of them twice while it is assembled",
+        way_out="Take a smaller sigma (larger gamma, or alpha: only rows nearer than 1/alpha have "
+        "an entry), fewer rows, or allow more with max_memory.",
+        at_least=at_least,
+    )
 
 
 class NearKernel:
@@ -79,29 +76,16 @@ class NearKernel:
             hits = self._search.above(rows)
             self._kernel.evaluate(hits.squares)
             found[0] += len(hits.columns)
-            self._refuse_beyond(2 * int(found[0]) + self._n_rows, limit)
+            entries = 2 * int(found[0]) + self._n_rows
+            require_room(entries, self._n_rows, limit, f"{entries:,} entries found so far", True)
             return hits
 
         parts = for_each_block(upper_part, row_blocks(self._n_rows, ROWS_PER_BLOCK))
         return symmetric(parts, self._n_rows, diagonal[self.order])
 
-    def _refuse_beyond(self, n_entries, max_memory):
-        require_memory(
-            assembly_bytes(n_entries),
-            max_memory,
-            what=f"the sparse kernel matrix of {self._n_rows:,} rows",
-            arithmetic=f"{n_entries:,} entries found so far, {entry_bytes(n_entries)} bytes each "
-            "and half of them twice while it is assembled",
-            way_out=WAY_OUT,
-            at_least=True,
-        )
-
     def cross(self, Z, at_equal=None):
-        """The kernel between new rows and the fitted rows, both in their own order, as CSR.
-
-        `at_equal`, of the fitted rows, is added where a new row equals one, the first that it
-        equals.
-        """
+        """The kernel between new rows and the fitted rows, both in their own order, as CSR;
+        `at_equal`, of the fitted rows, is added where a new row equals one (the first)."""
 
         def part(rows):
             hits = self._search.around(Z[rows])
@@ -128,16 +112,16 @@ class NearKernel:
 
     def decide(self, Z, dual):
         """K(Z, fitted rows) @ dual, `dual` in the order of the fitted rows."""
-        sorted_dual = np.ascontiguousarray(dual[self.order]).reshape(len(dual), -1)
-        scores = np.empty((Z.shape[0], sorted_dual.shape[1]))
+        vectors = in_fours(dual[self.order].reshape(len(dual), -1))
+        scores = np.empty((Z.shape[0], vectors.shape[1]))
 
         def part(rows):
             hits = self._search.around(Z[rows])
             self._kernel.evaluate(hits.squares)
-            multiply(*unsigned(hits.starts, hits.columns, hits.squares), sorted_dual, scores[rows])
+            multiply(*unsigned(hits.starts, hits.columns, hits.squares), vectors, scores[rows])
 
         for_each_block(part, row_blocks(Z.shape[0], ROWS_PER_BLOCK))
-        return scores.reshape(Z.shape[0], *dual.shape[1:])
+        return scores[:, : dual[:1].size].reshape(Z.shape[0], *dual.shape[1:])
 
 
 def symmetric(parts, n_rows, diagonal):
@@ -185,9 +169,7 @@ def _write(counts, part_columns, part_values, first, start, stop, diagonal, ends
         read = row_end
 
 
-SMALL = 5_000_000  # multiplications below which starting threads costs more than it saves
-
-
+# -------------------------------------------------------------------------------- products
 class SparseProduct:
     """Products with a CSR matrix, its rows dealt out evenly once."""
 
@@ -199,73 +181,50 @@ class SparseProduct:
         self._blocks = [slice(a, b) for a, b in itertools.pairwise(cuts)]
 
     def __call__(self, V):
-        """The matrix times the columns of V."""
-        V = np.ascontiguousarray(V, dtype=np.float64)
-        out = np.empty((self._n_rows, V.shape[1]))
+        """The matrix times V, of one axis or two."""
+        vectors = in_fours(np.reshape(V, (self._n_rows, -1)))
+        out = np.empty(vectors.shape)
         starts, columns, values = self._arrays
 
         def part(rows):
-            multiply(starts[rows.start : rows.stop + 1], columns, values, V, out[rows])
+            multiply(starts[rows.start : rows.stop + 1], columns, values, vectors, out[rows])
 
-        threads = 1 if len(values) * V.shape[1] < SMALL else None
+        threads = 1 if len(values) * vectors.shape[1] < SMALL else None
         for_each_block(part, self._blocks, threads)
-        return out
+        return out[:, : V[:1].size].reshape(V.shape)
 
 
-class SparseOperator(LinearOperator):
-    """Products with a symmetric matrix whose row k belongs to entry `order[k]` of the vectors."""
-
-    def __init__(self, product, order):
-        super().__init__(np.float64, (len(order), len(order)))
-        self._product, self._order = product, order
-
-    def _matmat(self, V):
-        result = np.empty(V.shape)
-        result[self._order] = self._product(V[self._order])
-        return result
-
-    def _matvec(self, v):
-        return self._matmat(np.reshape(v, (-1, 1)))
-
-    def _adjoint(self):
-        return self
+def in_fours(V):
+    """Columns in double precision, zeros beside them: one, or a multiple of four."""
+    n, k = V.shape
+    padded = np.zeros((n, 1 if k == 1 else -(-k // 4) * 4))
+    padded[:, :k] = V
+    return padded
 
 
 def unsigned(starts, columns, values):
-    """The arrays of a CSR matrix as `multiply` wants them; nothing is copied."""
+    """The arrays of a CSR matrix as `multiply` wants them: a negative index would mean the other
+    end of an array, and testing for that would take longer than the multiplication."""
     kinds = {4: np.uint32, 8: np.uint64}
     return starts.view(kinds[starts.itemsize]), columns.view(kinds[columns.itemsize]), values
 
 
 def multiply(starts, columns, values, V, out):
-    """Write the product of CSR rows with V to `out`, up to four columns at a reading."""
-    n_vectors, first = V.shape[1], 0
-    while first < n_vectors:
-        left = n_vectors - first
-        width = 4 if left >= 4 else 3 if left == 3 else 1
-        _PRODUCTS[width](starts, columns, values, V, first, out)
-        first += width
+    """Write the product of CSR rows with V (see `in_fours`) to `out`, four columns at a reading:
+    reading an entry costs more than using it."""
+    if V.shape[1] == 1:
+        _one(starts, columns, values, V, out)
+    for first in range(0, V.shape[1] - 3, 4):
+        _four(starts, columns, values, V, first, out)
 
 
 @njit(fastmath=REORDERED_SUMS)
-def _one(starts, columns, values, V, first, out):
+def _one(starts, columns, values, V, out):
     for row in range(len(starts) - 1):
         a = 0.0
         for k in range(starts[row], starts[row + 1]):
-            a += values[k] * V[columns[k], first]
-        out[row, first] = a
-
-
-@njit(fastmath=REORDERED_SUMS)
-def _three(starts, columns, values, V, first, out):
-    for row in range(len(starts) - 1):
-        a, b, c = 0.0, 0.0, 0.0
-        for k in range(starts[row], starts[row + 1]):
-            value, column = values[k], columns[k]
-            a += value * V[column, first]
-            b += value * V[column, first + 1]
-            c += value * V[column, first + 2]
-        out[row, first], out[row, first + 1], out[row, first + 2] = a, b, c
+            a += values[k] * V[columns[k], 0]
+        out[row, 0] = a
 
 
 @njit(fastmath=REORDERED_SUMS)
@@ -282,33 +241,13 @@ def _four(starts, columns, values, V, first, out):
         out[row, first + 2], out[row, first + 3] = c, d
 
 
-_PRODUCTS = {1: _one, 3: _three, 4: _four}
-
-
-PLAIN_FEATURES = 3  # up to here the features themselves are the axes
-N_FRONT = 8  # leading directions that screen
-CANDIDATES_AT_ONCE = 256
-BUFFER = 2**20  # candidates held at a time, at least
-NOWHERE = -1  # the key of a new row that is in no cell nor next to one
-
-SEARCHES = ("auto", "cells", "products")
-MAX_CELL_AXES = 4
-SAMPLED_QUERIES, SAMPLED_CANDIDATES = 64, 8192
-
-# Nanoseconds of one core, measured once; only their ratios matter.
-AXIS = 0.3  # a candidate's distance along one direction
-CANDIDATE = 1.0  # keeping or dropping it
-RUN = 10.0  # visiting one run of rows
-MEASURED, MEASURED_FEATURE = 8.0, 0.15  # fetching a pair that passed the screen; for each feature
-PAIR = 2.5  # a pair in a block of products, beside the products themselves
-
-
 # ------------------------------------------------------------------------ the choice of a search
 def find_search(X, radius, search="auto", random_state=None, max_memory=None):
     """The search for pairs of rows of X nearer than `radius`, built: CellGrid or ProductSearch.
 
     Both have `order` (the rows as they stand in it), `above(rows)` (near rows behind each row of a
-    slice of that order) and `around(Z)` (near rows of new rows), in `Hits`.
+    slice of that order) and `around(Z)` (near rows of new rows), in `Hits`. "auto" counts the work
+    of each on a sample: cells where a few directions tell near from far, else products.
     """
     if search not in SEARCHES:
         raise ValueError(f"search={search!r} is not one of {', '.join(SEARCHES)}")
@@ -318,17 +257,12 @@ def find_search(X, radius, search="auto", random_state=None, max_memory=None):
     filled = X.toarray() if sp.issparse(X) else X
     front = Front(filled, random_state)
     costs = costs_of_cells(filled, radius, front, random_state)
-    if search == "auto" and cost_of_products(X) < costs.min():
+    (n, p), multiplication = X.shape, BLAS
+    if sp.issparse(X):
+        multiplication = min(BLAS, SPARSE_SPARSE * (X.nnz / max(1, n * p)) ** 2)
+    if search == "auto" and n / 2 * (p * multiplication + PAIR) < costs.min():
         return ProductSearch(X, radius)
     return CellGrid(filled, radius, front, 1 + int(np.argmin(costs)))
-
-
-def cost_of_products(X):
-    """Nanoseconds for each row when all pairs are computed."""
-    n, p = X.shape
-    density = X.nnz / max(1, n * p) if sp.issparse(X) else 1.0
-    multiplication = min(BLAS, SPARSE_SPARSE * density**2) if sp.issparse(X) else BLAS
-    return n / 2 * (p * multiplication + PAIR)
 
 
 def costs_of_cells(X, radius, front, random_state=None):
@@ -383,7 +317,11 @@ class Front:
 class CellGrid:
     """The rows X sorted by cell, to find those within `radius` of each other or of new rows.
 
-    `order` says which row stands where. `n_axes` is how many of the leading directions are cut.
+    The side of a cell is the radius, so a row's near ones are in its own cell or next to it. Rows
+    are sorted by cell, the last axis fastest: 3^(g-1) contiguous runs hold all candidates in g
+    axes. A few leading directions screen them, along which points are no farther apart than in
+    full; the pairs that pass are measured on all features. `order` says which row stands where,
+    and `n_axes` is how many of the directions are cut.
     """
 
     def __init__(self, X, radius, front, n_axes):
@@ -402,11 +340,8 @@ class CellGrid:
         self._rows = None if front.is_plain else np.asarray(X[self.order], np.float64)
 
     def _cut(self, coordinates, side):
-        """Lay out the cells: their number along each axis, and the key of each cell.
-
-        Keys number the cells with the last axis fastest, and with an empty cell at either end of
-        each axis, so that a neighbour's key never wraps around to the far side.
-        """
+        """Lay out the cells. Keys number them with the last axis fastest, and an empty cell at
+        either end of each axis, so that a neighbour's key never wraps around to the far side."""
         self._low = coordinates.min(axis=0)
         extent = coordinates.max(axis=0) - self._low
         most = 2 ** (60 // len(extent)) - 3
@@ -482,11 +417,8 @@ def _collect(
     queries, keys, first, first_row, by_axis, offsets, cell_keys, cell_starts, screen, counts,
     columns, squares,
 ):  # fmt: skip
-    """Hits of the queries from `first` on until the buffers are full: (hits, queries done).
-
-    Queries that are fitted rows from `first_row` on see only the rows behind them; new rows
-    (`first_row` -1) see all.
-    """
+    """Hits of the queries from `first` on until the buffers are full: (hits, queries done). Fitted
+    rows from `first_row` on see only the rows behind them; new rows (`first_row` -1) see all."""
     n_axes, n_queries = queries.shape
     run_starts = np.empty(len(offsets), np.int64)
     run_stops = np.empty(len(offsets), np.int64)

@@ -2,25 +2,30 @@
 
     A[p][:, p] = L L^T,     so  F = L[argsort(p)]  has the rows of A and  F F^T = A.
 
-The permutation p keeps L sparse: row i of L belongs to row p[i] of A. A vector in the order of A is
-therefore taken to that of L by [p] and back by [argsort(p)].
-
-What L will look like follows from the pattern of A. Row i of L has an entry in every column on the
-paths from the entries of the matrix's row up the elimination tree, until a path meets one that was
-walked before: walking them all visits each entry of L once and stores none. The solution of
-L x = b is zero but for the columns on the paths from the entries of b, so that a sparse right-hand
-side costs the entries of L in those columns alone.
+A backend orders a matrix by its pattern (`order`: the permutation p, and what goes on from there)
+and factorises it (`factor`: L in CSC, and p); in between the entries of L are counted.
 """
 
+import importlib
+import os
 import time
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import spilu, splu
 
-from kernlab.approximations.compact.backends import ORDERINGS, NotPositiveDefinite, get_backend
-from kernlab.runtime import REORDERED_SUMS, memory_limit, njit, require_memory
+from kernlab.approximations.base import held_bytes
+from kernlab.runtime import REORDERED_SUMS, interruptible, memory_limit, njit, require_memory
 
 FACTOR_BYTES = 32  # an entry of L: in supernodes, as sparse columns, and the copy handed over
+ORDERINGS = ("amd", "metis", "nesdis", "natural")
+SYMMETRIC = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+_processes_of_cholmod = set()  # in which it has run; a forked one inherits those of its parents
+
+
+class NotPositiveDefinite(ValueError):  # noqa: N818 - it says what the matrix is
+    """The matrix has no Cholesky factor."""
 
 
 class Analysis:
@@ -32,13 +37,11 @@ class Analysis:
     ordering : "amd" (approximate minimum degree), "metis", "nesdis" (nested dissection) where
         built in, or "natural".
     backend : "cholmod", "superlu", or "auto" for the first that is available.
-    count_to : int, default 2^62
-        Counting ends at so many entries: then `is_complete` is False, and there are more.
+    count_to : counting ends at so many entries; `is_complete` says whether there are more.
 
     Attributes
     ----------
-    permutation, nonzeros, is_complete, seconds; parent of each column in the elimination tree
-    (-1: none).
+    permutation, nonzeros, is_complete, seconds, parent (of columns in the elimination tree, or -1)
     """
 
     def __init__(self, matrix, *, ordering="amd", backend="auto", count_to=2**62):
@@ -47,9 +50,8 @@ class Analysis:
         self.ordering, self._backend = ordering, get_backend(backend)
         began = time.perf_counter()
         # A symmetric matrix in CSR is the same one in CSC, so nothing is converted.
-        self._matrix = sp.csc_matrix(
-            (matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape
-        )
+        parts = (matrix.data, matrix.indices, matrix.indptr)
+        self._matrix = sp.csc_matrix(parts, shape=matrix.shape)
         self.permutation, self._state = self._backend.order(self._matrix, ordering)
         self.parent, self.nonzeros, self.is_complete = self._walked(self.permutation, count_to)
         self.seconds = time.perf_counter() - began
@@ -80,10 +82,8 @@ class Analysis:
 
 
 def factorise(matrix, *, ordering="amd", backend="auto", max_memory=None, entry_bytes=FACTOR_BYTES):
-    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit.
-
-    `entry_bytes`: what an entry takes at the worst moment, for a caller who goes on with more.
-    """
+    """The Cholesky factor of a sparse symmetric matrix; refused first if it would not fit, with
+    `entry_bytes` an entry at the worst moment."""
     limit = memory_limit(max_memory)
     analysis = Analysis(matrix, ordering=ordering, backend=backend, count_to=limit // entry_bytes)
     require_memory(
@@ -115,23 +115,14 @@ class SparseFactor:
 
     @property
     def nbytes(self):
-        parts = (self.lower.data, self.lower.indices, self.lower.indptr, self.permutation)
-        return sum(part.nbytes for part in parts) + self.parent.nbytes
+        return held_bytes(self.lower) + self.permutation.nbytes + self.parent.nbytes
 
     def rows(self, drop=0.0):
-        """F = L[argsort(p)] as CSR: its rows are those of A, and F F^T = A.
-
-        Entries of absolute value `drop` or less are left out.
-        """
-        L, n = self.lower, self.lower.shape[0]
-        starts = _count_rows(L.indices, L.data, self.permutation, drop)
-        index_type = np.int32 if starts[-1] < 2**31 else np.int64
-        columns, values = np.empty(starts[-1], index_type), np.empty(starts[-1])
-        _fill_rows(
-            *(L.indptr, L.indices, L.data, self.permutation, drop),
-            *(starts[:-1].copy(), columns, values),
-        )
-        return sp.csr_matrix((values, columns, starts.astype(index_type)), shape=(n, n))
+        """F = L[argsort(p)] as CSR, without entries of absolute value `drop` or less."""
+        L, kept = self.lower, np.abs(self.lower.data) > drop
+        starts = np.append(0, np.cumsum(kept))[L.indptr]
+        parts = L.data[kept], self.permutation[L.indices[kept]], starts
+        return sp.csc_matrix(parts, shape=L.shape).tocsr()
 
     def solve(self, B):
         """X with A X = B, B dense, of one axis or two."""
@@ -148,10 +139,8 @@ class SparseFactor:
         return x
 
     def features(self, rows, drop=0.0):
-        """For each sparse row b, in the order of A: phi with F phi = b, the row's features.
-
-        Entries of absolute value `drop` or less are left out.
-        """
+        """For each sparse row b, in the order of A: phi with F phi = b, the row's features, without
+        entries of absolute value `drop` or less."""
         permuted = sp.csr_matrix(rows)[:, self.permutation]
         starts, columns, values = _forward_sparse(
             *self._columns,
@@ -165,8 +154,142 @@ class SparseFactor:
         return self.lower.indptr, self.lower.indices, self.lower.data
 
 
+class Cholmod:
+    """CHOLMOD through scikit-sparse: `analyze` and `cholesky_inplace` (0.4), or a `CholeskyFactor`
+    and its `factorize` (0.5). AMD, and METIS and nested dissection where they were built in."""
+
+    name = "cholmod"
+
+    def __init__(self, module):
+        self._module, self._is_04 = module, not hasattr(module, "cho_factor")
+
+    def order(self, matrix, ordering, long=False):
+        module = self._module
+        if long:  # for factors of more than 2^31 entries
+            matrix = matrix.copy()
+            matrix.indptr = matrix.indptr.astype(np.int64)
+            matrix.indices = matrix.indices.astype(np.int64)
+        invalid = module.CholmodInvalidError if self._is_04 else module.CholmodInvalidInputError
+        try:
+            if self._is_04:
+                long = matrix.indices.dtype == np.int64
+                analysis = interruptible(
+                    module.analyze, matrix, ordering_method=ordering, use_long=long
+                )
+            else:
+                matrix = sp.csc_array(matrix)
+                analysis = interruptible(module.CholeskyFactor, matrix, lower=True, order=ordering)
+        except (module.CholmodNotInstalledError, invalid) as error:
+            raise _not_built_in(ordering) from error
+        return self._permutation(analysis), (analysis, matrix)
+
+    def _permutation(self, analysis):
+        return np.asarray(analysis.P() if self._is_04 else analysis.get_perm(), np.int64)
+
+    def factor(self, matrix, analysis):
+        analysis, matrix = analysis
+        _processes_of_cholmod.add(os.getpid())
+        try:
+            if self._is_04:
+                interruptible(analysis.cholesky_inplace, matrix)
+                # 0.4 finds out about a matrix that is not positive definite only now.
+                lower = analysis.L()
+                lower.eliminate_zeros()  # of columns computed together; 0.5 does so itself
+            else:
+                interruptible(analysis.factorize, matrix)
+                lower = analysis.get_factor(kind="LL", lower=True)
+        except self._module.CholmodNotPositiveDefiniteError as error:
+            raise NotPositiveDefinite(str(error)) from error
+        return sp.csc_matrix(lower), self._permutation(analysis)
+
+
+class SuperLU:
+    """SciPy's SuperLU in symmetric mode, always there, slower: L D L^T read off its L and U;
+    minimum degree on A + A^T."""
+
+    name = "superlu"
+
+    def order(self, matrix, ordering, long=False):
+        """SuperLU orders only when it factorises: an incomplete factor of the pattern, with next to
+        nothing off the diagonal, drops all of it at once and costs no more than the ordering."""
+        if ordering == "natural":
+            return (np.arange(matrix.shape[0]),) * 2
+        if ordering != "amd":
+            raise _not_built_in(ordering)
+        pattern = sp.csc_matrix(matrix, copy=True)
+        pattern.data[:] = 1e-30
+        pattern.setdiag(1.0)
+        incomplete = interruptible(
+            spilu, pattern, drop_tol=1e-3, fill_factor=2.0, permc_spec="MMD_AT_PLUS_A", **SYMMETRIC
+        )
+        permutation = np.argsort(incomplete.perm_c).astype(np.int64)
+        return permutation, permutation
+
+    def factor(self, matrix, permutation):
+        permuted = sp.csc_matrix(matrix)[permutation][:, permutation]
+        try:
+            lu = interruptible(splu, permuted, permc_spec="NATURAL", **SYMMETRIC)
+        except RuntimeError as error:
+            raise NotPositiveDefinite(str(error)) from error
+        pivots = lu.U.diagonal()
+        if not (np.array_equal(lu.perm_r, lu.perm_c) and np.all(pivots > 0)):
+            raise NotPositiveDefinite("a pivot is not positive")
+        lower = lu.L.tocsc()
+        lower.data *= np.repeat(np.sqrt(pivots), np.diff(lower.indptr))
+        lower.sort_indices()
+        return lower, permutation[np.argsort(lu.perm_c)]
+
+
+def _not_built_in(ordering):
+    return ValueError(
+        f"ordering={ordering!r} is not built into the Cholesky library that is installed: take "
+        "'amd' or 'natural'"
+    )
+
+
+def _cholmod():
+    """CHOLMOD where it can be loaded and used, or why not: its threads do not survive a fork, and
+    the forked process would wait for them for ever."""
+    if _processes_of_cholmod and os.getpid() not in _processes_of_cholmod:
+        return (
+            "cannot run in a process forked from one in which it has run, for its threads are not "
+            "there: start processes with 'spawn' or 'forkserver' (joblib's loky does), or take "
+            "backend='superlu'"
+        )
+    try:
+        return Cholmod(importlib.import_module("sksparse.cholmod"))
+    except ImportError:
+        return (
+            "needs scikit-sparse, which is not installed or cannot be loaded: install it (with "
+            "SuiteSparse), or take backend='superlu', which comes with SciPy"
+        )
+
+
+BACKENDS = {"cholmod": _cholmod, "superlu": SuperLU}
+
+
+def available_backends():
+    """The backends that work here, the preferred one first."""
+    return [name for name, make in BACKENDS.items() if not isinstance(make(), str)]
+
+
+def get_backend(name="auto"):
+    """A backend by name; "auto" is the preferred one."""
+    if name == "auto":
+        name = available_backends()[0]
+    if not isinstance(name, str) or name not in BACKENDS:
+        raise ValueError(f"backend={name!r} is not one of auto, {', '.join(BACKENDS)}")
+    backend = BACKENDS[name]()
+    if isinstance(backend, str):
+        raise ValueError(f"backend={name!r} {backend}")
+    return backend
+
+
+# ------------------------------------------------------------------------------ compiled loops
 @njit
 def _walk(starts, indices, permutation, inverse, limit):
+    """The elimination tree (each column's parent), and the entries of L, counted: row i has one in
+    every column on the paths from the entries of the matrix's row up the tree."""
     n = len(permutation)
     parent = np.full(n, -1, np.int64)
     last_seen = np.full(n, -1, np.int64)
@@ -185,29 +308,6 @@ def _walk(starts, indices, permutation, inverse, limit):
         if nonzeros > limit:
             return parent, nonzeros, False
     return parent, nonzeros, True
-
-
-# ------------------------------------------------------------------- L, a lower triangle in CSC
-@njit
-def _count_rows(indices, values, permutation, drop):
-    """Where each row starts, row i of the triangle being at place permutation[i]."""
-    starts = np.zeros(len(permutation) + 1, np.int64)
-    for k in range(len(values)):
-        starts[permutation[indices[k]] + 1] += abs(values[k]) > drop
-    for row in range(len(permutation)):
-        starts[row + 1] += starts[row]
-    return starts
-
-
-@njit
-def _fill_rows(col_starts, indices, values, permutation, drop, ends, columns, out):
-    for column in range(len(col_starts) - 1):
-        for k in range(col_starts[column], col_starts[column + 1]):
-            if abs(values[k]) > drop:
-                row = permutation[indices[k]]
-                columns[ends[row]] = column
-                out[ends[row]] = values[k]
-                ends[row] += 1
 
 
 @njit(fastmath=REORDERED_SUMS)
@@ -234,6 +334,7 @@ def _backward(starts, indices, values, X):
 
 @njit(fastmath=REORDERED_SUMS)
 def _forward_sparse(starts, indices, values, parent, b_starts, b_columns, b_values, drop):
+    """L^-1 b of sparse b: zero but for the columns on the paths from the entries of b."""
     n, n_rows = len(parent), len(b_starts) - 1
     x = np.zeros(n)
     seen = np.full(n, -1, np.int64)

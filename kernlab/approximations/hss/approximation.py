@@ -1,27 +1,30 @@
-"""The hierarchically semi-separable approximation of a kernel matrix, as kernlab's estimators use
-it: fitted on rows, then an operator, shifted solves, decisions, a file."""
+"""The hierarchically semi-separable approximation of a kernel matrix, fitted on rows: an operator,
+shifted solves, decisions, a file."""
 
-from dataclasses import KW_ONLY, dataclass
+import json
+from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from kernlab.approximations.base import Approximation
-from kernlab.approximations.hss import storage
-from kernlab.approximations.hss.compression import compress
-from kernlab.approximations.hss.matrix import HSSOperator, NotPositiveDefiniteError, ShiftedHSS
-from kernlab.approximations.hss.neighbours import find_geometry
-from kernlab.approximations.hss.tree import SPLITS
-from kernlab.approximations.spectrum import largest_eigenvalue
-from kernlab.kernels import kernel_product
+from kernlab.approximations.base import Approximation, KernelParameters, symmetric_operator
+from kernlab.approximations.hss.compression import compress, find_geometry
+from kernlab.approximations.hss.geometry import SPLITS, ClusterTree
+from kernlab.approximations.hss.matrix import Basis, HSSMatrix, NotPositiveDefiniteError, ShiftedHSS
+from kernlab.kernels import KERNELS
+from kernlab.lapack import largest_eigenvalue
 from kernlab.parameters import not_negative, one_of, whole
-from kernlab.rows.products import prepare_right, squared_distances
+from kernlab.rows import as_rows
 from kernlab.runtime import for_each_block, row_blocks
 
 LEAF_SIZES = {"fast": 256, "paper": 512}
 ROWS_AT_ONCE = 4096
+FORMAT, VERSION = "kernlab-hss", 1
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class HSSQuality:
 
 
 @dataclass(eq=False, repr=False)
-class HSSKernel(Approximation):
+class HSSKernel(KernelParameters, Approximation):
     """K~ with low-rank blocks off the diagonal, nested in each other: products and solves with
     K~ + beta I cost n r instead of n^2 and n^3 (Section 3.1 of the ADMM-HSS paper).
 
@@ -74,11 +77,7 @@ class HSSKernel(Approximation):
     True
     """
 
-    kernel: object = "rbf"
     _: KW_ONLY
-    gamma: object = "scale"
-    degree: int = 3
-    coef0: float = 1.0
     rel_tol: float = 1e-2
     abs_tol: float = 1e-8
     max_rank: int = 50_000
@@ -105,65 +104,46 @@ class HSSKernel(Approximation):
         "mode": one_of(*LEAF_SIZES),
     }
 
-    # -------------------------------------------------------------------------- fitting
     def _fit(self, rows, sample_weight=None):
-        X = rows.whole(self.max_memory)
-        seeds = np.random.SeedSequence(_entropy(self.random_state)).spawn(3)
-        settings = self._geometry_settings(X)
+        X, entropy = rows.whole(self.max_memory), self.random_state
+        if isinstance(entropy, np.random.RandomState):
+            entropy = int(entropy.randint(2**31))
+        seeds = np.random.SeedSequence(entropy).spawn(3)
+        names = ("clustering", "approximate_neighbors", "ann_iterations", "mode", "max_memory")
+        settings = {name: getattr(self, name) for name in names} | {
+            "leaf_size": self.leaf_size or LEAF_SIZES[self.mode],
+            "dtype": np.dtype(X.dtype if self.dtype is None else self.dtype),
+            "centred": self.kernel_.sees_distances,
+            "random_state": self.random_state if isinstance(self.random_state, int) else None,
+        }
         found, self._found = {} if self._found is None else self._found, None
         geometry = found.get("geometry")
         if geometry is None or not geometry.serves(settings, X):
             geometry = find_geometry(X, settings, seeds[:2], self._timed)
         found["geometry"] = geometry
         self.neighbour_recall_ = geometry.columns.recall
+        until = {name: getattr(self, name) for name in ("rel_tol", "abs_tol", "max_rank")}
         with self._timed("compress"):
             self.matrix_ = compress(
-                geometry,
-                self.kernel_,
-                rel_tol=self.rel_tol,
-                abs_tol=self.abs_tol,
-                max_rank=self.max_rank,
-                seed=seeds[2],
-                max_memory=self.max_memory,
+                geometry, self.kernel_, **until, seed=seeds[2], max_memory=self.max_memory
             )
         self.X_, self._factor = X, None
 
-    def _geometry_settings(self, X):
-        return {
-            "leaf_size": self.leaf_size or LEAF_SIZES[self.mode],
-            "clustering": self.clustering,
-            "approximate_neighbors": self.approximate_neighbors,
-            "ann_iterations": self.ann_iterations,
-            "mode": self.mode,
-            "dtype": np.dtype(X.dtype if self.dtype is None else self.dtype),
-            "centred": self.kernel_.sees_distances,
-            "random_state": self.random_state if isinstance(self.random_state, int) else None,
-            "max_memory": self.max_memory,
-        }
-
     def share(self, found):
-        """Look for tree and neighbours in the dictionary `found` at the next fit, and leave them
-        there for the next approximation of the same rows, with another width perhaps."""
+        """Tree and neighbours serve approximations of the same rows with another width."""
         self._found = found
         return self
 
-    # ------------------------------------------------------------------------- what it is
     @property
     def rank_(self):
         return self.matrix_.rank
 
     @property
     def nbytes(self):
-        """Bytes of K~, and of the factor of K~ + beta I when there is one."""
         return self.matrix_.nbytes + (self._factor.nbytes if self._factor is not None else 0)
 
     def quality(self, n_sampled=64, random_state=0):
-        """How close K~ is to K, and its spectrum's ends.
-
-        Returns
-        -------
-        HSSQuality
-        """
+        """How close K~ is to K, and its spectrum's ends (`HSSQuality`)."""
         n, dtype = self.X_.shape[0], self.matrix_.dtype
         generator = np.random.default_rng(random_state)
         chosen = np.sort(generator.choice(n, min(n_sampled, n), replace=False))
@@ -172,20 +152,12 @@ class HSSKernel(Approximation):
         true = self.kernel_(self.X_, self.X_[chosen])
         missed = np.linalg.norm(true - self.operator() @ units)
         smallest, largest = self._ends_of_spectrum(random_state)
-        return HSSQuality(
-            float(missed / max(np.linalg.norm(true), np.finfo(float).tiny)),
-            len(chosen),
-            smallest,
-            largest,
-            self.matrix_.level_table(),
-        )
+        error = float(missed / max(np.linalg.norm(true), np.finfo(float).tiny))
+        return HSSQuality(error, len(chosen), smallest, largest, self.matrix_.level_table())
 
     def _ends_of_spectrum(self, random_state):
-        """(smallest, largest) eigenvalue of K~.
-
-        The smallest is lost among thousands of tiny ones in K~; it is found on (K~ + s I)^-1, of
-        which it gives the largest eigenvalue, for an s so large that Cholesky factors exist.
-        """
+        """(smallest, largest) eigenvalue of K~. The smallest, lost among thousands of tiny ones, is
+        found on (K~ + s I)^-1 for an s so large that Cholesky factors exist."""
         matrix = self.matrix_
         n, dtype = matrix.shape[0], matrix.dtype
 
@@ -203,13 +175,12 @@ class HSSKernel(Approximation):
                 shift *= 4.0
         return 1.0 / largest_of(factor.solve_in_order) - shift, largest
 
-    # --------------------------------------------------------------- operator and solves
     def operator(self):
-        """K~ as a SciPy LinearOperator."""
-        return HSSOperator(self.matrix_)
+        matrix = self.matrix_
+        n, order = matrix.shape[0], matrix.tree.order
+        return symmetric_operator(matrix.product, n, matrix.dtype, order)
 
     def shifted(self, beta):
-        """Solves with K~ + beta I; the factor of the last beta is kept."""
         if self._factor is None or self._factor.beta != beta:
             self._factor = None
             with self._timed("factor"):
@@ -229,33 +200,19 @@ class HSSKernel(Approximation):
         return ShiftedHSS(self.matrix_, beta, self.max_memory, self.nbytes)
 
     def exact_product(self, V):
-        """K V with the exact kernel matrix of the fitted rows, in blocks, over V's rows that are
-        not zero."""
         return self.dual_decision(self.X_, V, np.arange(len(V)))
 
-    # ---------------------------------------------------------------------- new points
     def dual_decision(self, X, coefficients, rows):
-        """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
-        X = self._validated(X)
-        coefficients = np.asarray(coefficients)
+        X, coefficients = self._validated_rows(X), np.asarray(coefficients)
         used = (coefficients != 0).any(axis=tuple(range(1, coefficients.ndim)))
-        if not used.any():
-            return np.zeros((X.shape[0], *coefficients.shape[1:]))
-        points = self.X_[np.asarray(rows)[used]]
-        return kernel_product(self.kernel_, X, points, coefficients[used], self.max_memory)
+        return self._kernel_scores(X, self.X_[np.asarray(rows)[used]], coefficients[used])
 
     def structured_decision(self, X, coefficients, rows):
-        """The same through K~'s own structure: fewer kernel values, about as exact as K~.
+        """The scores through K~'s own structure: fewer kernel values, about as exact as K~.
 
-        A new point belongs to the leaf with the nearest centre. What the leaf's own points
-        contribute is computed exactly. All else lies in the siblings of the leaf's ancestors, and
-        the rows of K that belong to such a node t follow from those of its skeleton, for columns
-        outside the node:
-
-            K(x, I_t) c_t  ~  K(x, s_t) (U_t^T c_t)
-
-        so that the coefficients, gathered once up the tree, meet the skeletons of a few nodes
-        instead of all points.
+        A new point belongs to the leaf with the nearest centre, whose points contribute exactly.
+        All else lies in the siblings t of its ancestors: K(x, I_t) c_t ~ K(x, s_t) U_t^T c_t, so
+        that the coefficients, gathered once up the tree, meet a few skeletons.
         """
         X, matrix, tree = self._validated(X), self.matrix_, self.matrix_.tree
         coefficients = np.asarray(coefficients, dtype=np.float64)
@@ -264,18 +221,18 @@ class HSSKernel(Approximation):
         ordered, gathered = everywhere[tree.order], [None] * tree.n_nodes
         for t in range(tree.n_nodes - 1, 0, -1):
             gathered[t] = matrix.bases[t].gather(matrix.rows_of(t, ordered, gathered))
-        leaf_of = self._nearest_leaf(X)
+        members = [self.X_[tree.order[tree.positions(t)]] for t in tree.leaves]
+        centres = np.stack([np.asarray(points.mean(axis=0)).ravel() for points in members])
+        leaf_of = tree.leaves[pairwise_distances_argmin(X, centres)]
         scores = np.empty((X.shape[0], everywhere.shape[1]))
 
         def decide(leaf):
             mine, others = tree.positions(leaf), tree.siblings_of_ancestors(leaf)
-            positions = [
-                np.arange(mine.start, mine.stop),
-                *(matrix.bases[k].points for k in others),
-            ]
+            skeletons = [matrix.bases[k].points for k in others]
+            positions = np.concatenate([np.arange(mine.start, mine.stop), *skeletons])
             weights = np.concatenate([ordered[mine], *(gathered[k] for k in others)])
             used = weights.any(axis=1)
-            points, weights = self.X_[tree.order[np.concatenate(positions)[used]]], weights[used]
+            points, weights = self.X_[tree.order[positions[used]]], weights[used]
             new = np.flatnonzero(leaf_of == leaf)
             for some in row_blocks(len(new), ROWS_AT_ONCE):
                 scores[new[some]] = self.kernel_(X[new[some]], points) @ weights
@@ -283,36 +240,142 @@ class HSSKernel(Approximation):
         for_each_block(decide, np.unique(leaf_of))
         return scores.reshape(X.shape[0], *coefficients.shape[1:])
 
-    def _nearest_leaf(self, X):
-        """The leaf whose centre is nearest, for each new point."""
-        tree = self.matrix_.tree
-        members = [tree.order[tree.positions(t)] for t in tree.leaves]
-        centres = np.stack([np.asarray(self.X_[rows].mean(axis=0)).ravel() for rows in members])
-        right = prepare_right(X, centres, distances=True)
-        nearest = np.empty(X.shape[0], dtype=int)
-
-        def find(rows):
-            apart = np.empty((rows.stop - rows.start, len(centres)), dtype=centres.dtype)
-            squared_distances(X[rows], right, apart)
-            nearest[rows] = tree.leaves[np.argmin(apart, axis=1)]
-
-        for_each_block(find, row_blocks(X.shape[0], ROWS_AT_ONCE))
-        return nearest
-
-    # ---------------------------------------------------------------------------- storage
     def save(self, path):
-        """Write the fitted approximation to a file (.npz, nothing pickled)."""
+        """Write the fitted approximation to a file: plain arrays and a JSON header in NumPy's .npz
+        format. Nothing is pickled, so that a file from elsewhere cannot run code."""
         check_is_fitted(self)
-        storage.write(path, self)
+        kernel, matrix, X = self.kernel_, self.matrix_, self.X_
+        names = {kind: name for name, kind in KERNELS.items()}
+        if type(kernel) not in names:
+            known = ", ".join(kind.__name__ for kind in names)
+            raise ValueError(
+                f"a kernel of type {type(kernel).__name__} cannot be stored: a file names its "
+                f"kernel, which must be of a type that it knows ({known})"
+            )
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kernel": names[type(kernel)],
+            "kernel parameters": _plain(asdict(kernel)),
+            "parameters": _plain(self.get_params(deep=False)),
+            "recall": self.neighbour_recall_,
+            "timings": self.timings_,
+            "sparse": bool(sp.issparse(X)),
+            "rows": list(X.shape),
+        }
+        bases = matrix.bases[1:]
+        places = [np.concatenate([basis.skeleton, basis.rest]) for basis in bases]
+        arrays = {
+            "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            **{field.name: getattr(matrix.tree, field.name) for field in fields(ClusterTree)},
+            "ranks": np.array([basis.rank for basis in bases], dtype=np.int64),
+            "columns": np.array([basis.columns for basis in bases], dtype=np.int64),
+            "rows_in_order": _end_to_end(places, np.int64),
+            "interpolations": _end_to_end([basis.E for basis in bases], matrix.dtype),
+            "blocks": _end_to_end(matrix.blocks, matrix.dtype),
+            "couplings": _end_to_end(matrix.couplings, matrix.dtype),
+        }
+        if sp.issparse(X):
+            arrays |= {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr}
+        else:
+            arrays["X"] = X
+        with Path(path).open("wb") as file:
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path):
         """Read what `save` has written."""
-        return storage.read(path, cls)
+        with Path(path).open("rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as stored:
+                    header = json.loads(bytes(stored["header"]))
+                    refusal = _refusal(header)
+                    if not refusal:
+                        return cls(**header["parameters"])._restored(stored, header)
+            except Exception as error:  # a damaged file may fail in any way NumPy's readers have
+                refusal = f"is not a whole file of an HSS approximation: {error}"
+        raise ValueError(f"{path} {refusal}")
+
+    def _restored(self, stored, header):
+        self.kernel_ = KERNELS[header["kernel"]](**header["kernel parameters"])
+        if not isinstance(self.kernel, str):
+            self.kernel = self.kernel_
+        self.matrix_ = _matrix(stored)
+        if header["sparse"]:
+            parts = (stored["X_data"], stored["X_indices"], stored["X_indptr"])
+            self.X_ = sp.csr_matrix(parts, shape=tuple(header["rows"]))
+        else:
+            self.X_ = stored["X"]
+        self._rows, self._factor, self.n_features_in_ = as_rows(self.X_), None, self.X_.shape[1]
+        self.neighbour_recall_, self.timings_ = header["recall"], header["timings"]
+        return self
 
 
-def _entropy(random_state):
-    """A seed from None, a number or NumPy's RandomState."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return random_state
+def _refusal(header):
+    """Why a whole file cannot be read."""
+    if header["format"] != FORMAT:
+        return "does not hold an HSS approximation"
+    if header["version"] <= VERSION:
+        return ""
+    return (
+        f"was written by a newer kernlab (format {header['version']}, known here: {VERSION}): "
+        "update kernlab, or fit again"
+    )
+
+
+def _plain(parameters):
+    """Parameters as JSON can hold them; a generator of random numbers is left out."""
+    plain = {}
+    for name, value in parameters.items():
+        if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if name == "dtype" and value is not None:
+            value = np.dtype(value).name
+        plain[name] = value if isinstance(value, int | float | str | None) else None
+    return plain
+
+
+def _end_to_end(arrays, dtype):
+    flat = [array.ravel() for array in arrays if array is not None]
+    return np.concatenate([np.zeros(0, dtype), *flat])
+
+
+def _matrix(stored):
+    tree = ClusterTree(**{field.name: stored[field.name] for field in fields(ClusterTree)})
+    ranks, columns = np.append(0, stored["ranks"]), np.append(0, stored["columns"])
+    names = ("rows_in_order", "interpolations", "blocks", "couplings")
+    take = {name: _taker(stored[name]) for name in names}
+    blocks, couplings, bases = ([None] * tree.n_nodes for _ in range(3))
+    for t in range(tree.n_nodes):
+        if tree.is_leaf(t):
+            rows = int(tree.sizes[t])
+            blocks[t] = take["blocks"](rows, rows)
+        else:
+            rows = int(ranks[tree.children[t]].sum())
+            couplings[t] = take["couplings"](*ranks[tree.children[t]])
+        if t > 0:
+            order = take["rows_in_order"](rows)
+            E = take["interpolations"](rows - ranks[t], ranks[t])
+            bases[t] = Basis(order[: ranks[t]], order[ranks[t] :], E, None, int(columns[t]))
+    # The positions of skeletons are found from the leaves upwards.
+    for t in range(tree.n_nodes - 1, 0, -1):
+        if tree.is_leaf(t):
+            points = np.arange(tree.start[t], tree.stop[t])
+        else:
+            points = np.concatenate([bases[child].points for child in tree.children[t]])
+        bases[t] = replace(bases[t], points=points[bases[t].skeleton])
+    return HSSMatrix(tree, blocks, couplings, bases)
+
+
+def _taker(flat):
+    """A function that takes blocks of given shapes from the front of a flat array."""
+    taken = 0
+
+    def take(*shape):
+        nonlocal taken
+        start, taken = taken, taken + int(np.prod(shape))
+        if taken > len(flat):
+            raise EOFError("it ends too early")
+        return flat[start:taken].reshape(shape)
+
+    return take

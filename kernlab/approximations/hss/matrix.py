@@ -1,27 +1,9 @@
-"""The hierarchically semi-separable matrix: what it holds, and its product with vectors.
+"""The hierarchically semi-separable matrix: bases, products with vectors, and solves.
 
 A leaf t keeps its diagonal block D_t. Every node but the root has a basis U_t that expresses its
 rows through a few of them, its skeleton s_t; at an inner node the rows are the skeletons of its
-two children a and b, whose coupling is B_t = K(s_a, s_b). So
-
-    K~(I_t, I_t) = D_t at a leaf,       K~(I_a, I_b) = U_a B_t U_b^T
-
-with U_a standing for the product of the bases from a down to its leaves. All is symmetric.
-
-Solves with K~ + beta I by a factorisation that walks up the tree.
-
-In a node's rows, ordered as skeleton s and rest r, subtracting E times the skeleton's rows from
-the rest's removes the rest from everything outside the node:
-
-    T D T^T = [ D_ss        X^T ]          T = [ I  0 ]
-              [ X     D_rr^     ],             [-E  I ]
-
-so the rest is eliminated at once, D_rr^ = L L^T, and what is left of the node is the Schur
-complement G = D_ss - (L^-1 X)^T (L^-1 X) on its skeleton. A parent's D is [G_a, B; B^T, G_b]: of
-the same form, one level up; at the root a Cholesky factor ends it. The cost is n r^2, a solve n r.
-
-T is a congruence: all Cholesky factors exist exactly if K~ + beta I is positive definite. So the
-factorisation is also the proof that beta exceeds minus the smallest eigenvalue.
+two children a and b, whose coupling is B_t = K(s_a, s_b). So, U_a being the product of the bases
+from a down to its leaves, K~(I_t, I_t) = D_t at a leaf and K~(I_a, I_b) = U_a B_t U_b^T.
 """
 
 from contextlib import nullcontext
@@ -31,9 +13,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 import scipy.linalg as la
-from scipy.sparse.linalg import LinearOperator
 
-from kernlab.approximations.hss.tree import ClusterTree
+from kernlab.approximations.hss.geometry import ClusterTree
 from kernlab.runtime import (
     for_each_block,
     format_bytes,
@@ -43,6 +24,10 @@ from kernlab.runtime import (
 )
 
 SERIAL_POINTS = 4096  # fewer are not worth waking threads for
+LARGE_ROOT = 1024  # rows from which the last Cholesky factor is worth several threads
+GRAM_TOLERANCE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-6}
+FIRST_COMBINATIONS = 96
+OVERSAMPLING = 2.0  # combinations per rank, at least: what is left is then 1.4 times the least
 
 
 @dataclass(frozen=True)
@@ -101,28 +86,31 @@ class HSSMatrix:
         return max((basis.rank for basis in self.bases if basis is not None), default=0)
 
     @property
+    def root_size(self):
+        """Rows of the root: all points where it is the only node, else its children's skeletons."""
+        return self.shape[0] if self.tree.n_nodes == 1 else sum(self.couplings[0].shape)
+
+    @property
     def nbytes(self):
-        parts = [*self.blocks, *self.couplings, *self.bases]
-        return sum(part.nbytes for part in parts if part is not None)
+        return _bytes_of([*self.blocks, *self.couplings, *self.bases])
 
     def level_table(self):
         """One row per level, the root's first: nodes, ranks, sampled columns, bytes."""
+        held = [self.blocks, self.couplings, self.bases]
         nodes = pd.DataFrame(
             {
                 "level": self.tree.depth,
-                "is leaf": self.tree.children[:, 0] < 0,
+                "leaves": self.tree.children[:, 0] < 0,
                 "rank": [0 if basis is None else basis.rank for basis in self.bases],
                 "columns": [0 if basis is None else basis.columns for basis in self.bases],
-                "bytes": [
-                    sum(part.nbytes for part in parts if part is not None)
-                    for parts in zip(self.blocks, self.couplings, self.bases, strict=True)
-                ],
+                "bytes": [_bytes_of(parts) for parts in zip(*held, strict=True)],
             }
         )
-        return nodes.groupby("level", as_index=False).agg(
+        levels = nodes.groupby("level", as_index=False)
+        return levels.agg(
             **{
                 "nodes": ("rank", "size"),
-                "leaves": ("is leaf", "sum"),
+                "leaves": ("leaves", "sum"),
                 "smallest rank": ("rank", "min"),
                 "mean rank": ("rank", "mean"),
                 "largest rank": ("rank", "max"),
@@ -131,7 +119,6 @@ class HSSMatrix:
             }
         )
 
-    # -------------------------------------------------------------------------- product
     def product(self, x):
         """K~ x for a vector or a block of vectors, in the tree's order."""
         tree = self.tree
@@ -153,10 +140,8 @@ class HSSMatrix:
                         y[mine] += spread
                     continue
                 a, b = tree.children[t]
-                pieces[a], pieces[b] = (
-                    self.couplings[t] @ gathered[b],
-                    self.couplings[t].T @ gathered[a],
-                )
+                pieces[a] = self.couplings[t] @ gathered[b]
+                pieces[b] = self.couplings[t].T @ gathered[a]
                 if spread is not None:
                     cut = self.bases[a].rank
                     pieces[a] += spread[:cut]
@@ -178,28 +163,6 @@ class HSSMatrix:
         return self.tree.forest(8 * threads if threads > 1 else 1)
 
 
-class HSSOperator(LinearOperator):
-    """Products with K~ in the order of the data, for vectors and blocks of vectors."""
-
-    def __init__(self, matrix):
-        super().__init__(matrix.dtype, matrix.shape)
-        self.matrix = matrix
-
-    def _matmat(self, x):
-        order = self.matrix.tree.order
-        y = np.empty(x.shape, dtype=np.result_type(x.dtype, self.dtype))
-        y[order] = self.matrix.product(x[order].astype(self.dtype, copy=False))
-        return y
-
-    def _matvec(self, x):
-        return self._matmat(x.reshape(-1))
-
-    def _adjoint(self):
-        return self
-
-    _transpose = _adjoint
-
-
 def sweep(forest, up, down):
     """Call `up` and then `down` on lists of nodes, parents before children in each, so that `up`
     (which goes through a list backwards) meets children first and `down` meets parents first."""
@@ -211,31 +174,27 @@ def sweep(forest, up, down):
         for_each_block(down, subtrees)
 
 
-LARGE_ROOT = 1024  # rows from which the last Cholesky factor is worth several threads
-
-
 class NotPositiveDefiniteError(ValueError):
     """K~ + beta I has an eigenvalue that is not positive."""
 
 
-@dataclass(frozen=True)
-class Eliminated:
-    """A node after its elimination: L, and L^-1 X."""
-
-    lower: np.ndarray
-    coupled: np.ndarray
-
-    @property
-    def nbytes(self):
-        return self.lower.nbytes + self.coupled.nbytes
-
-
 class ShiftedHSS:
-    """The factor of K~ + beta I; `held` are the bytes that stay beside it."""
+    """The factor of K~ + beta I, by elimination up the tree; `held` bytes stay beside it.
+
+    In a node's rows, ordered as skeleton s and rest r, subtracting E times the skeleton's rows from
+    the rest's removes the rest from everything outside the node:
+
+        T D T^T = [ D_ss  X^T   ]          T = [ I  0 ]
+                  [ X     D_rr^ ],             [-E  I ]
+
+    so the rest is eliminated at once, D_rr^ = L L^T, and what is left of the node is the Schur
+    complement G = D_ss - (L^-1 X)^T (L^-1 X) on its skeleton. A parent's D is [G_a, B; B^T, G_b].
+    T is a congruence: all Cholesky factors exist exactly if K~ + beta I is positive definite.
+    """
 
     def __init__(self, matrix, beta, max_memory=None, held=0):
         self.matrix, self.beta = matrix, beta
-        tree, needed, work = matrix.tree, factor_bytes(matrix), work_bytes(matrix)
+        tree, (needed, work) = matrix.tree, bytes_of_factor(matrix)
         require_memory(
             held + needed + work,
             max_memory,
@@ -245,18 +204,20 @@ class ShiftedHSS:
             f"{format_bytes(held)} of K~",
             way_out="Allow more with max_memory, or approximate with smaller leaves or ranks.",
         )
-        self._nodes, left = [None] * tree.n_nodes, [None] * tree.n_nodes
+        self._lower, self._coupled = [None] * tree.n_nodes, [None] * tree.n_nodes  # L, and L^-1 X
+        left = [None] * tree.n_nodes
 
         def eliminate(t):
             block = self._assembled(t, left)
             if t == 0:
-                self._root = _cholesky(block, beta)
+                self._lower[0] = _cholesky(block, beta)
             else:
-                self._nodes[t], left[t] = _eliminate(block, matrix.bases[t], beta)
+                found = _eliminate(block, matrix.bases[t], beta)
+                self._lower[t], self._coupled[t], left[t] = found
 
         for nodes in reversed(tree.levels[1:]):
             for_each_block(eliminate, nodes)
-        with single_blas_thread() if root_size(matrix) < LARGE_ROOT else nullcontext():
+        with single_blas_thread() if matrix.root_size < LARGE_ROOT else nullcontext():
             eliminate(0)
 
     def _assembled(self, t, left):
@@ -275,12 +236,10 @@ class ShiftedHSS:
 
     @property
     def nbytes(self):
-        return self._root.nbytes + sum(node.nbytes for node in self._nodes if node is not None)
+        return _bytes_of([*self._lower, *self._coupled])
 
-    # ---------------------------------------------------------------------------- solve
     def solve(self, B):
-        """S with (K~ + beta I) S = B, for one right-hand side or a block of them, in the order of
-        the data."""
+        """S with (K~ + beta I) S = B, of one axis or two, in the order of the data."""
         order = self.matrix.tree.order
         B = np.asarray(B)
         if B.shape[:1] != order.shape:
@@ -298,64 +257,50 @@ class ShiftedHSS:
         def up(nodes):
             for t in nodes[::-1]:
                 if t > 0:
-                    basis, node = matrix.bases[t], self._nodes[t]
-                    mine = matrix.rows_of(t, b, skeletons)
+                    basis, mine = matrix.bases[t], matrix.rows_of(t, b, skeletons)
                     of_skeleton = mine[basis.skeleton]
-                    y = solve_lower(node.lower, mine[basis.rest] - basis.E @ of_skeleton)
-                    kept[t], skeletons[t] = y, of_skeleton - node.coupled.T @ y
+                    y = solve_lower(self._lower[t], mine[basis.rest] - basis.E @ of_skeleton)
+                    kept[t], skeletons[t] = y, of_skeleton - self._coupled[t].T @ y
 
         def down(nodes):
             for t in nodes:
                 if t == 0:
-                    y = solve_lower(self._root, matrix.rows_of(0, b, skeletons))
-                    mine = solve_lower(self._root, y, transposed=True)
+                    y = solve_lower(self._lower[0], matrix.rows_of(0, b, skeletons))
+                    mine = solve_lower(self._lower[0], y, transposed=True)
                 else:
                     mine = self._expanded(t, kept[t], skeletons[t])
                 if tree.is_leaf(t):
                     x[tree.positions(t)] = mine
                 else:
-                    cut = matrix.bases[tree.children[t, 0]].rank
-                    for child, part in zip(tree.children[t], (mine[:cut], mine[cut:]), strict=True):
-                        skeletons[child] = part
+                    a, b_ = tree.children[t]
+                    skeletons[a], skeletons[b_] = np.split(mine, [matrix.bases[a].rank])
 
         sweep(matrix.forest, up, down)
         return x
 
     def _expanded(self, t, y, of_skeleton):
         """A node's unknowns from those of its skeleton."""
-        basis, node = self.matrix.bases[t], self._nodes[t]
-        of_rest = solve_lower(node.lower, y - node.coupled @ of_skeleton, transposed=True)
+        basis = self.matrix.bases[t]
+        of_rest = solve_lower(self._lower[t], y - self._coupled[t] @ of_skeleton, transposed=True)
         mine = np.empty((len(basis.skeleton) + len(basis.rest), *y.shape[1:]), dtype=y.dtype)
         mine[basis.rest] = of_rest
         mine[basis.skeleton] = of_skeleton - basis.E.T @ of_rest
         return mine
 
 
-def factor_bytes(matrix):
-    """Bytes of the factor: L and L^-1 X of every node, and the root's."""
-    entries = sum(len(b.rest) * (len(b.rest) + b.rank) for b in matrix.bases if b is not None)
-    return (entries + root_size(matrix) ** 2) * matrix.dtype.itemsize
-
-
-def work_bytes(matrix):
-    """Bytes at the widest moment of the way up: what is left of a level, and blocks at work."""
-    tree, widest = matrix.tree, 0
-    for nodes in tree.levels[1:]:
-        left = sum(matrix.bases[t].rank ** 2 for t in nodes)
-        rows = max(matrix.bases[t].rank + len(matrix.bases[t].rest) for t in nodes)
-        widest = max(widest, left + 3 * min(thread_count(), len(nodes)) * rows**2)
-    return widest * matrix.dtype.itemsize
-
-
-def root_size(matrix):
-    """Rows of the root: all points where it is the only node, else its children's skeletons."""
-    if matrix.tree.n_nodes == 1:
-        return matrix.shape[0]
-    return sum(matrix.couplings[0].shape)
+def bytes_of_factor(matrix):
+    """Bytes of the factor, and of what is left of a level and at work at the widest moment."""
+    entries, widest = matrix.root_size**2, 0
+    for nodes in matrix.tree.levels[1:]:
+        sizes = [(matrix.bases[t].rank, len(matrix.bases[t].rest)) for t in nodes]
+        entries += sum(rest * (rest + rank) for rank, rest in sizes)
+        rows, at_work = max(map(sum, sizes)), min(thread_count(), len(nodes))
+        widest = max(widest, sum(rank**2 for rank, _ in sizes) + 3 * at_work * rows**2)
+    return entries * matrix.dtype.itemsize, widest * matrix.dtype.itemsize
 
 
 def _eliminate(D, basis, beta):
-    """The elimination of a node's rest from its block D, and what is left on its skeleton."""
+    """L and L^-1 X of a node with the block D, and what is left on its skeleton."""
     s, r, E = basis.skeleton, basis.rest, basis.E
     of_skeleton, of_both, of_rest = D[np.ix_(s, s)], D[np.ix_(r, s)], D[np.ix_(r, r)]
     half = E @ of_skeleton
@@ -366,7 +311,7 @@ def _eliminate(D, basis, beta):
     of_rest -= mixed.T
     lower = _cholesky(of_rest, beta)
     coupled = solve_lower(lower, of_both - E @ of_skeleton)
-    return Eliminated(lower, coupled), of_skeleton - coupled.T @ coupled
+    return lower, coupled, of_skeleton - coupled.T @ coupled
 
 
 def _cholesky(block, beta):
@@ -388,3 +333,92 @@ def solve_lower(lower, b, transposed=False):
         return trsv(lower, b, lower=1, trans=int(transposed))
     (trsm,) = la.get_blas_funcs(("trsm",), (lower,))
     return trsm(1.0, lower, np.asfortranarray(b), lower=1, trans_a=int(transposed))
+
+
+def _bytes_of(parts):
+    return sum(part.nbytes for part in parts if part is not None)
+
+
+# ------------------------------------------------------------------- interpolative decomposition
+@dataclass(frozen=True)
+class Interpolation:
+    """A[rest] ~ E @ A[skeleton]; `pivot` is the largest row length that is left unexplained, and
+    `first` the largest of A."""
+
+    skeleton: np.ndarray
+    rest: np.ndarray
+    E: np.ndarray
+    pivot: float
+    first: float
+
+    @property
+    def rank(self):
+        return len(self.skeleton)
+
+
+def interpolate_rows(A, *, rel_tol, abs_tol, max_rank, generator):
+    """The decomposition that ends where the next pivot is at most rel_tol times the first, or
+    at most abs_tol, or where `max_rank` rows have been taken.
+
+    The rows are found by QR with column pivoting of A^T. The Cholesky factor of A A^T with pivoting
+    is that R, as exactly as the square root of the arithmetic's precision allows, and costs matrix
+    products; where a tolerance asks for more, a few random combinations of A's columns are
+    factorised by reflections.
+    """
+    squares = np.einsum("ij,ij->i", A, A)
+    first = float(np.sqrt(squares.max(initial=0.0)))
+    if not np.isfinite(first):
+        raise ValueError("the kernel has values that are not finite on these rows")
+    limit = min(max_rank, *A.shape)
+    tolerance = max(rel_tol, abs_tol / first if first > 0.0 else 1.0, 8 * np.finfo(A.dtype).eps)
+    if limit == 0 or tolerance >= 1.0:
+        rows = np.arange(A.shape[0])
+        return Interpolation(rows[:0], rows, np.zeros((len(rows), 0), A.dtype), first, first)
+    if tolerance < GRAM_TOLERANCE[np.dtype(np.float64)]:
+        return _by_reflections(A, first, tolerance, limit, generator)
+    if tolerance < GRAM_TOLERANCE[A.dtype]:
+        return _by_gram(A.astype(np.float64), A.dtype, tolerance, limit)
+    return _by_gram(A, A.dtype, tolerance, limit)
+
+
+def _by_gram(A, dtype, tolerance, limit):
+    gram = A @ A.T
+    squares = gram.diagonal().copy()
+    largest = float(squares.max())
+    (pstrf,) = la.get_lapack_funcs(("pstrf",), (gram,))
+    lower, pivots, rank, _ = pstrf(gram.T, lower=1, tol=tolerance**2 * largest, overwrite_a=1)
+    rank, order = min(int(rank), limit), pivots.astype(np.intp) - 1
+    below = np.asfortranarray(lower[rank:, :rank])
+    explained = np.einsum("ij,ij->i", below, below)
+    left = float((squares[order[rank:]] - explained).max(initial=0.0))
+    (trsm,) = la.get_blas_funcs(("trsm",), (gram,))
+    E = trsm(1.0, lower[:rank, :rank], below, side=1, lower=1, overwrite_b=1)
+    E = np.ascontiguousarray(E, dtype=dtype)
+    return Interpolation(order[:rank], order[rank:], E, np.sqrt(max(left, 0.0)), np.sqrt(largest))
+
+
+def _by_reflections(A, first, tolerance, limit, generator):
+    mixed, wanted = np.empty((A.shape[0], 0), A.dtype), FIRST_COMBINATIONS
+    while True:
+        if wanted >= A.shape[1]:
+            mixed, spare = A, 1.0
+        else:
+            mix = generator.normal(size=(A.shape[1], wanted - mixed.shape[1])).astype(A.dtype)
+            mixed = np.hstack([mixed, A @ mix])
+            # Of `wanted` random directions the rows taken so far have used up one each: what is
+            # left of a row is seen in the others only.
+            used = np.arange(min(mixed.shape))
+            spare = np.sqrt((wanted - used) / wanted)
+        (geqp3,) = la.get_lapack_funcs(("geqp3",), (mixed,))
+        R, pivots, *_ = geqp3(np.array(mixed.T, order="F"), overwrite_a=1)
+        lengths = np.abs(np.diagonal(R)) / spare
+        rank = int(np.argmax(np.append(lengths, 0.0) <= tolerance * lengths[0]))
+        if OVERSAMPLING * rank <= wanted or wanted >= min(A.shape[1], OVERSAMPLING * limit):
+            break
+        wanted *= 2
+    rank, order = min(rank, limit), pivots.astype(np.intp) - 1
+    (trsm,) = la.get_blas_funcs(("trsm",), (R,))
+    E = trsm(1.0, R[:rank, :rank], np.asfortranarray(R[:rank, rank:])).T
+    left = first * (lengths[rank] / lengths[0]) if rank < len(lengths) else 0.0
+    E = np.ascontiguousarray(E, dtype=A.dtype)
+    return Interpolation(order[:rank], order[rank:], E, float(left), first)

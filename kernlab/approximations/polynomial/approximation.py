@@ -1,14 +1,6 @@
 """Polynomial features on centres: the map of the fast polynomial classifier (FPC).
 
-    A_ij = (1 + x_i . eta_j)^s,   j = 1 ... n,   n = min(C(s + d, s), rows)
-
-(FPC eq. 4 to 6). With n = C(s + d, s) centres the span is almost surely the space of all
-polynomials of degree s (Proposition 1): the centres are then called fundamental. These features
-are nearly dependent, the more the higher the degree; Chebyshev's basis of the same space stays
-well conditioned. What a linear machine without regularisation can reach is the same with both; what
-an early stop or a ridge makes of it is not.
-
-Features are scaled to [0, 1] by the fitted rows, as the paper's theory supposes.
+A_ij = (1 + x_i . eta_j)^s,   j = 1 ... n,   n = min(C(s + d, s), rows)     (FPC eq. 4 to 6)
 """
 
 import math
@@ -21,7 +13,7 @@ import numpy as np
 import scipy.linalg as la
 from sklearn.utils.validation import check_random_state
 
-from kernlab.approximations.base import FeatureMap
+from kernlab.approximations.base import FeatureMap, checked_points
 from kernlab.approximations.polynomial.chebyshev import (
     ChebyshevBasis,
     MomentGram,
@@ -32,7 +24,7 @@ from kernlab.features import Features
 from kernlab.kernels import Polynomial
 from kernlab.parameters import one_of
 from kernlab.rows import as_dense, as_rows, merged_rows
-from kernlab.runtime import require_memory, row_blocks
+from kernlab.runtime import levels_to_the_user, require_memory, row_blocks
 
 CENTRES = ("first", "random", "uniform")
 LARGEST_DEGREE = 100
@@ -44,12 +36,9 @@ MAX_ROWS = 20_000  # up to so many, equal rows are looked for among those that m
 
 @dataclass(frozen=True)
 class CentreCheck:
-    """Whether the functions (1 + x . eta_j)^s span all polynomials of degree s.
-
-    `rank` of their coefficients in Chebyshev's basis against the `dimension` of the space;
-    `condition` is the ratio of the largest to the smallest singular value that counts for the
-    rank: how much is lost on the way from one basis to the other.
-    """
+    """Whether the functions (1 + x . eta_j)^s span all polynomials of degree s: the `rank` of their
+    coefficients in Chebyshev's basis against the `dimension` of the space. `condition` is the ratio
+    of the largest to the smallest singular value that counts for the rank."""
 
     n_centres: int
     dimension: int
@@ -74,29 +63,27 @@ def check_degree(value, name="degree"):
 class PolynomialMap(FeatureMap):
     """Polynomial features of degree s: powers on centres, or Chebyshev's basis.
 
+    With C(s + d, s) centres the span of the powers is almost surely the space of all polynomials of
+    degree s (Proposition 1): the centres are then called fundamental. These features are nearly
+    dependent, the more the higher the degree; Chebyshev's of the same space stay well conditioned.
+    What a linear machine without regularisation can reach is the same with both; what an early stop
+    or a ridge makes of it is not.
+
     Parameters
     ----------
-    degree : int, default 3
-        s.
-    n_centres : int, default None
-        n; None for min(C(s + d, s), distinct rows).
-    centres : str or array, default "first"
-        "first" (the first rows), "random" (rows drawn without replacement), "uniform" (drawn from
-        the box that the rows fill), or points in the units of X. Of up to 20,000 rows those that
-        are equal count as one.
-    basis : "power" or "chebyshev", default "power"
-        The paper's, or all C(s + d, s) features of Chebyshev's.
-    scaling : "unit" or "none", default "unit"
-        Whether each feature's range in the fitted rows becomes [0, 1].
-    random_state, max_memory
-        As everywhere.
+    degree : s.
+    n_centres : n; None for min(C(s + d, s), distinct rows).
+    centres : "first" (the first rows), "random" (rows drawn without replacement), "uniform" (drawn
+        from the box that the rows fill), or points in the units of X. Of up to 20,000 rows those
+        that are equal count as one.
+    basis : "power" (the paper's), or "chebyshev", all C(s + d, s) features.
+    scaling : "unit" or "none", whether each feature's range in the fitted rows becomes [0, 1].
+    random_state, max_memory : as everywhere.
 
     Attributes
     ----------
-    centres_ : array of shape (n_centres_, d), scaled
-    low_, high_ : arrays of shape (d,), the range of each feature in the fitted rows
-    dimension_ : int, C(s + d, s)
-    centre_check_ : CentreCheck, computed when first asked for
+    centres_ (scaled), low_, high_ (the range of each feature in the fitted rows), dimension_
+    (C(s + d, s)), centre_check_ (`CentreCheck`, computed when first asked for).
 
     Examples
     --------
@@ -123,7 +110,6 @@ class PolynomialMap(FeatureMap):
         "scaling": one_of("unit", "none"),
     }
 
-    # -------------------------------------------------------------------------- fitting
     def share(self, found):
         """The Gram matrix of Chebyshev's basis serves all lower degrees on the same rows."""
         self._shared = found
@@ -145,22 +131,19 @@ class PolynomialMap(FeatureMap):
         for derived in ("chebyshev_", "change_of_basis_", "centre_check_"):
             self.__dict__.pop(derived, None)
         with self._timed("scaling"):
-            self.low_, self.high_ = rows.bounds()
-            self._low, self._width = self._scale_of(self.low_, self.high_)
-        with self._timed("centres"):
-            self._choose_centres(rows, sample_weight)
-
-    def _scale_of(self, low, high):
+            self.low_, self.high_ = low, high = rows.bounds()
+            self._low, self._width = np.zeros_like(low), np.ones_like(low)
         if self.scaling == "unit":
-            return low, np.where(high > low, high - low, 1.0)
-        if low.min() < -1.0 - 1e-9 or high.max() > 1.0 + 1e-9:
+            self._low, self._width = low, np.where(high > low, high - low, 1.0)
+        elif low.min() < -1.0 - 1e-9 or high.max() > 1.0 + 1e-9:
             warnings.warn(
                 f"the features range from {low.min():.3g} to {high.max():.3g}; powers of degree "
                 f"{self.degree} of such numbers drown each other. Use scaling='unit'.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=levels_to_the_user(),
             )
-        return np.zeros_like(low), np.ones_like(low)
+        with self._timed("centres"):
+            self._choose_centres(rows, sample_weight)
 
     def _choose_centres(self, rows, sample_weight):
         d = rows.n_features
@@ -178,9 +161,11 @@ class PolynomialMap(FeatureMap):
             self._require_memory(n)
             self.centres_ = self._drawn_centres(rows, n, merged, sample_weight)
         else:
-            n = np.size(self.centres, 0) if n is None and np.ndim(self.centres) else n or 1
-            self._require_memory(n)
-            self.centres_ = self._given_centres(n)
+            centres = as_dense(checked_points(self.centres, d, np.float64, "centres"))
+            if n not in (None, len(centres)):
+                raise ValueError(f"n_centres={n} but {len(centres)} centres were given")
+            self._require_memory(len(centres))
+            self.centres_ = self._scaled(centres)
         self.n_centres_ = len(self.centres_)
         self._require_range()
 
@@ -223,46 +208,27 @@ class PolynomialMap(FeatureMap):
             raise ValueError(
                 f"n_centres={n:,} exceeds the {m:,} rows: take fewer, or centres='uniform'"
             )
-        positions = None
-        if merged is not None:
+        if merged is None:
+            positions = np.arange(n if self.centres == "first" else m)
+        else:
             positions, weights = merged
-            m, n = len(positions), min(n, len(positions))
+        n = min(n, len(positions))
         if self.centres == "first":
-            chosen = np.arange(n) if positions is None else np.sort(positions)[:n]
+            chosen = np.sort(positions)[:n]
         else:
             chances = None if weights is None else weights / weights.sum()
-            chosen = random.choice(m, n, replace=False, p=chances)
-            chosen = chosen if positions is None else positions[chosen]
+            chosen = positions[random.choice(len(positions), n, replace=False, p=chances)]
         return self._scaled(as_dense(rows.take(chosen)))
-
-    def _given_centres(self, n):
-        try:
-            centres = np.asarray(self.centres, dtype=np.float64)
-        except (TypeError, ValueError):
-            words = ", ".join(CENTRES)
-            raise ValueError(f"centres={self.centres!r} is neither {words} nor points") from None
-        if centres.ndim != 2 or centres.shape[1] != self.n_features_in_ or len(centres) < 1:
-            raise ValueError(
-                f"centres is an array of shape {centres.shape}; it must be points of "
-                f"{self.n_features_in_} features, one per row"
-            )
-        if len(centres) != n:
-            raise ValueError(f"n_centres={n} but {len(centres)} centres were given")
-        if not np.all(np.isfinite(centres)):
-            raise ValueError("the centres given hold values that are not finite")
-        return self._scaled(centres)
 
     def _scaled(self, X):
         return (X - self._low) / self._width
 
-    # ------------------------------------------------------------------------- what it is
     @property
     def rank_(self):
         return self.n_centres_
 
     @property
     def nbytes(self):
-        """Bytes held: the centres, and the tables of Chebyshev's basis where it is in use."""
         held = self.centres_.nbytes + self.low_.nbytes + self.high_.nbytes
         if "change_of_basis_" in vars(self):
             held += self.change_of_basis_.nbytes
@@ -300,13 +266,9 @@ class PolynomialMap(FeatureMap):
         condition = float(values[0] / values[rank - 1])
         return CentreCheck(self.n_centres_, self.dimension_, rank, condition)
 
-    # ------------------------------------------------------------------------- features
     def features(self, X, n_rows=None):
-        """The features of rows X, formed a block at a time whenever they are read.
-
-        Powers on at least as many centres as the polynomials have dimensions are combinations of
-        Chebyshev's basis, which is no larger.
-        """
+        """The features of rows X, formed a block at a time whenever they are read. Powers on at
+        least as many centres as the space has dimensions are combinations of Chebyshev's basis."""
         rows, shared = self._validated_rows(X), self.__dict__.pop("_shared", None)
         whole = (lambda: self.transform(rows)) if rows.in_memory else None
         if self.basis == "chebyshev":
@@ -317,8 +279,22 @@ class PolynomialMap(FeatureMap):
         given = chebyshev_features(rows, self.chebyshev_, shared)
         return given.combined(self.change_of_basis_, whole=whole)
 
-    def _powers(self, rows, whole=None):
-        return power_features(rows, self._low, self._width, self.centres_, self.degree, whole)
+    def _powers(self, source, whole=None):
+        """(1 + x . eta_j)^s: a matrix product and a few multiplications each."""
+        centres = self.centres_
+
+        def room(n_rows):
+            return np.empty((2, len(centres) * n_rows))
+
+        def form(rows, given):
+            X = (as_dense(source.block(rows)) - self._low) / self._width
+            given, size = room(len(X)) if given is None else given, len(centres) * len(X)
+            base, values = (part[:size].reshape(len(centres), len(X)) for part in given)
+            np.matmul(centres, X.T, out=base)
+            base += 1.0
+            return integer_power(base, self.degree, values).T
+
+        return Features.formed((source.shape[0], len(centres)), form, room=room, whole=whole)
 
     def _precision(self, rows):
         return np.dtype(np.float64)
@@ -336,24 +312,6 @@ class PolynomialMap(FeatureMap):
 
 
 # ---------------------------------------------------------------------------- features of blocks
-def power_features(source, low, width, centres, degree, whole=None):
-    """The features (1 + x . eta_j)^s of rows: a matrix product and a few multiplications each."""
-
-    def room(n_rows):
-        return np.empty((2, len(centres) * n_rows))
-
-    def form(rows, room):
-        X = (as_dense(source.block(rows)) - low) / width
-        shape = (len(centres), len(X))
-        room = np.empty((2, shape[0] * shape[1])) if room is None else room
-        base, values = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
-        np.matmul(centres, X.T, out=base)
-        base += 1.0
-        return integer_power(base, degree, values).T
-
-    return Features.formed((source.shape[0], len(centres)), form, room=room, whole=whole)
-
-
 def chebyshev_features(source, basis, shared=None, whole=None):
     """The features of a `ChebyshevBasis`; those of lower degrees are the first of them, and so is
     their Gram matrix, which a solver leaves in `shared`."""

@@ -1,22 +1,6 @@
 """Polynomials of several variables in Chebyshev's basis on a box: cheap features that stay apart.
 
-    phi_a(x) = T_a1(t_1) ... T_ad(t_d),   |a| <= s,   t = the box [low, high] mapped to [-1, 1]^d
-
-Each feature is an earlier one times a polynomial of one variable: one multiplication, where
-(1 + x . eta)^s costs d and a power. The features of degree r < s come first (see `Monomials`), so
-what is computed for s serves all lower degrees. Blocks are laid out one feature after the other,
-which lets the processor multiply whole vectors.
-
-The Gram matrix of a polynomial basis from moments: far fewer operations than F F^T.
-
-    T_a T_b = (T_a+b + T_|a-b|) / 2,   so   sum_i phi_a(x_i) phi_b(x_i)
-
-is a mean of moments sum_i phi_c(x_i) with |c| <= 2 s, where all entries of a Gram matrix of size
-N = C(s + d, s) need only C(2 s + d, 2 s) of them: for d = 8, s = 5 that is 43,758 instead of
-828,828. A moment is a sum of products of two features that share at most one variable: of c, sorted
-by variables, the last s factors make one feature, the rest the other. So the moments come as a few
-matrix products, for each variable at which c may be cut and each degree of the rest: those rests
-stand side by side among the features, and need not be copied.
+phi_a(x) = T_a1(t_1) ... T_ad(t_d),   |a| <= s,   t = the box [low, high] mapped to [-1, 1]^d
 """
 
 import math
@@ -27,13 +11,10 @@ import numpy as np
 
 from kernlab.runtime import for_each_block, njit, row_blocks
 
+NEEDLESS = 1.3  # times the products that are needed, where cuts are joined
+WORTH = 4.5  # times fewer entries: from there on moments were faster, in 2 variables or in 60
 
-# -------------------------------------------------------------------------------------- monomials
-# Products x_1^a_1 ... x_d^a_d of total degree at most s, in an order that can be computed. They
-# stand in order of their degree, so those of degree at most r < s come first; within a degree, in
-# order of their last variable, then the last but one, and so on. The place of a product follows
-# from binomial coefficients alone, so no table of places is needed. The same order serves products
-# of other polynomials of one variable, such as Chebyshev's.
+
 def space_dimension(n_variables, degree):
     """How many products there are: C(s + d, s), the dimension of the polynomials of degree s."""
     return math.comb(n_variables + degree, degree)
@@ -41,7 +22,9 @@ def space_dimension(n_variables, degree):
 
 @dataclass(frozen=True, eq=False)
 class Monomials:
-    """All products of degree at most `degree` in `n_variables` variables.
+    """All products x_1^a_1 ... x_d^a_d of degree at most `degree`, or those of other polynomials of
+    one variable: they stand in order of their degree, then of their last variable, then the last
+    but one, and so on. So those of lower degrees come first, and places can be computed.
 
     `exponents` has a row for each. A product is its `parent` times the variable `last` to `power`:
     the last variable that occurs in it, taken out entirely. The constant is its own parent.
@@ -120,11 +103,12 @@ def place_of(exponents, binomial):
     return place
 
 
-# ------------------------------------------------------------------------------------------ basis
 class ChebyshevBasis:
-    """The polynomials of degree at most `degree` on a box; variables with low = high are left out.
+    """The polynomials of degree at most `degree` on a box; variables with low = high are left out:
+    they would be constants, which the basis has already.
 
-    They would be constants, which the basis has already.
+    Each feature is an earlier one times a polynomial of one variable: one multiplication, where
+    (1 + x . eta)^s costs d and a power. Blocks are laid out one feature after the other.
     """
 
     def __init__(self, low, high, degree):
@@ -153,11 +137,8 @@ class ChebyshevBasis:
         return values
 
     def powers_of_affine(self, constants, slopes):
-        """Coefficients, one column each, of the functions (constants_j + x . slopes_j)^degree.
-
-        By repeated multiplication, with t T_k = (T_k+1 + T_k-1) / 2. Where constants and slopes
-        are not negative on the box nothing cancels, so every coefficient is right to rounding.
-        """
+        """Coefficients, one column each, of the functions (constants_j + x . slopes_j)^degree, by
+        repeated multiplication, with t T_k = (T_k+1 + T_k-1) / 2."""
         slopes = np.asarray(slopes, dtype=np.float64)
         half = 0.5 * slopes[:, self.columns] * self.width
         constants = constants + slopes @ self.corner + half.sum(axis=1)
@@ -232,10 +213,6 @@ def _times_affine(coefficients, reach, constants, slopes, up, down):
     return product
 
 
-NEEDLESS = 1.3  # times the products that are needed, where cuts are joined
-WORTH = 4.5  # times fewer entries: from there on moments were faster, in 2 variables or in 60
-
-
 def fewer_operations(n_variables, degree):
     """Whether moments are the faster way; their matrix products are small, so less efficient."""
     size = space_dimension(n_variables, degree)
@@ -243,7 +220,14 @@ def fewer_operations(n_variables, degree):
 
 
 class MomentGram:
-    """Adds up the moments of blocks of features of a `ChebyshevBasis`; `matrix()` ends it."""
+    """The Gram matrix of a `ChebyshevBasis` from moments: blocks are added, `matrix()` ends it.
+
+    T_a T_b = (T_a+b + T_|a-b|) / 2, so sum_i phi_a(x_i) phi_b(x_i) is a mean of moments
+    sum_i phi_c(x_i) with |c| <= 2 s: of all entries, C(s + d, s)^2, only C(2 s + d, 2 s) differ. A
+    moment is a sum of products of two features that share at most one variable: of c, sorted by
+    variables, the last s factors make one feature, the rest the other. So they come as a few matrix
+    products, for each variable at which c may be cut and each degree of the rest.
+    """
 
     def __init__(self, basis):
         self.monomials = basis.monomials
@@ -253,10 +237,7 @@ class MomentGram:
 
     def add(self, features, weights):
         """Take in a block of features; `weights`: one per row of the data, or None."""
-        if weights is None:
-            self.sums += features.sum(axis=1)
-        else:
-            self.sums += features @ weights
+        self.sums += features.sum(axis=1) if weights is None else features @ weights
         for cut, total in zip(self.cuts, self.products, strict=True):
             last = features[cut.rows]
             if weights is not None:
@@ -308,10 +289,8 @@ class Cut:
 
 
 def _cuts(monomials):
-    """A cut for every variable; neighbours share one where that makes few needless products.
-
-    Thin matrix products take nearly as long as less thin ones.
-    """
+    """A cut for every variable; neighbours share one where that makes few needless products, for
+    thin matrix products take nearly as long as less thin ones."""
     rows = [monomials.of_full_degree_from(v) for v in range(monomials.n_variables)]
     counts = [sum(r.stop - r.start for r in monomials.up_to_variable(v)) for v in range(len(rows))]
     cuts, start = [], 0

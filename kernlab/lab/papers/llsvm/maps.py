@@ -7,8 +7,7 @@ import scipy.linalg as la
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.svm import SVC
 
-from kernlab.approximations import Nystrom
-from kernlab.approximations.reduced import ReducedMap
+from kernlab.approximations import Nystrom, ReducedMap
 from kernlab.datasets import load_dataset
 from kernlab.estimators import KernelMachine
 from kernlab.kernels import make_kernel, resolve_gamma

@@ -10,10 +10,10 @@ from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import (
     Analysis,
     alpha_by_trade_off,
+    gershgorin_radii,
     radius_by_quantile,
     similarity_and_sparsity,
 )
-from kernlab.approximations.spectrum import gershgorin_radii
 from kernlab.datasets import generators, load_dataset
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
 from kernlab.lab.engine import NotRun, Positive, Study, as_cells, catalogued, product, several
