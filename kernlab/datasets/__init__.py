@@ -5,26 +5,19 @@
 
 from importlib import import_module
 
-_HOMES = {
-    "DataError": "kernlab.rows.text",
-    "DataNotFound": "kernlab.datasets.files",
-    "Dataset": "kernlab.datasets.load",
-    "load_dataset": "kernlab.datasets.load",
-    "is_bundled": "kernlab.datasets.files",
-    "is_path": "kernlab.datasets.files",
-    "digest_of": "kernlab.datasets.readers",
-    "get_entry": "kernlab.datasets.registry",
-    "knows": "kernlab.datasets.registry",
-    "protocol_rows": "kernlab.datasets.registry",
-    "row_labels": "kernlab.datasets.registry",
-    "data_path": "kernlab.datasets.catalogue",
-    "dataset_available": "kernlab.datasets.catalogue",
-    "dataset_names": "kernlab.datasets.catalogue",
-    "get_dataset": "kernlab.datasets.catalogue",
-    "list_datasets": "kernlab.datasets.catalogue",
-    "measured_counts": "kernlab.datasets.catalogue",
-    "verify_datasets": "kernlab.datasets.catalogue",
+_CATALOGUE = (
+    "data_path dataset_available dataset_names get_dataset list_datasets measured_counts "
+    "verify_datasets"
+)
+_MODULES = {
+    "kernlab.rows.text": "DataError",
+    "kernlab.datasets.files": "DataNotFound is_bundled is_path",
+    "kernlab.datasets.load": "Dataset load_dataset",
+    "kernlab.datasets.readers": "digest_of",
+    "kernlab.datasets.registry": "get_entry knows protocol_rows row_labels",
+    "kernlab.datasets.catalogue": _CATALOGUE,
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)
 
@@ -32,8 +25,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
 
 

@@ -5,8 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from kernlab.datasets.download import recorded
-from kernlab.datasets.files import DataNotFound, find, not_found, where
+from kernlab.datasets.files import DataNotFound, find, not_found, recorded, where
 from kernlab.datasets.load import fetch_missing, generated_sizes, read_rows
 from kernlab.datasets.readers import digest_of, is_expected, wrong_checksum
 from kernlab.datasets.registry import get_entry, get_protocol, registry
@@ -29,29 +28,23 @@ def list_datasets():
     """Every data set as a row: name, title, rows, features, classes, available, where, licence."""
     import pandas as pd
 
-    rows = []
-    for entry in registry().sets.values():
-        place = where(entry)
-        rows.append(
-            {
-                "name": entry.name,
-                "title": entry.title,
-                "rows": entry.total_rows,
-                "features": entry.features,
-                "classes": len(entry.classes),
-                "available": bool(place),
-                "where": place,
-                "licence": entry.licence,
-            }
-        )
-    return pd.DataFrame(rows).astype({"rows": "Int64"})
+    sets = list(registry().sets.values())
+    places = [where(entry) for entry in sets]
+    listed = {
+        "name": [entry.name for entry in sets],
+        "title": [entry.title for entry in sets],
+        "rows": pd.array([entry.total_rows for entry in sets], "Int64"),
+        "features": [entry.features for entry in sets],
+        "classes": [len(entry.classes) for entry in sets],
+        "available": [bool(place) for place in places],
+        "where": places,
+        "licence": [entry.licence for entry in sets],
+    }
+    return pd.DataFrame(listed)
 
 
 def get_dataset(name, progress=True):
-    """Have a set's files, downloading what is missing; their paths.
-
-    A set that scikit-learn or a generator makes has no files: an empty list.
-    """
+    """Have a set's files, downloading what is missing: their paths, of a generated set none."""
     entry = get_entry(name)
     if entry.kind != "files":
         return []
@@ -70,8 +63,7 @@ def data_path(name):
     found = find(entry)
     if found is None:
         raise not_found(entry)
-    parts = ("train",) if found.missing_test else ("train", "test")
-    return [found.path(file) for file in found.copy.files(parts)]
+    return [found.path(file) for file in found.files]
 
 
 def verify_datasets(names=None):
@@ -96,16 +88,12 @@ def verify_datasets(names=None):
 def _verified(entry, digest):
     found = find(entry)
     if found is None:
+        get, ask = f"kernlab data get {entry.name}", f"from {entry.page}"
         return [
-            {
-                "file": file.name,
-                "status": "missing",
-                "message": f"kernlab data get {entry.name}" if file.url else f"from {entry.page}",
-            }
+            {"file": file.name, "status": "missing", "message": get if file.url else ask}
             for file in entry.copies[0].files()
         ]
-    parts = ("train",) if found.missing_test else ("train", "test")
-    rows = [_verified_file(file, found.path(file), digest) for file in found.copy.files(parts)]
+    rows = [_verified_file(file, found.path(file), digest) for file in found.files]
     if all(row["status"] not in ("malformed", "wrong checksum") for row in rows):
         try:
             read_rows(entry)
@@ -115,36 +103,30 @@ def _verified(entry, digest):
 
 
 def _verified_file(file, path, digest_of_text):
-    row = {"file": str(path), "message": ""}
+    def told(status, message=""):
+        return {"file": str(path), "status": status, "message": message}
+
     try:
         digest = digest_of_text(path)
     except DataError as error:
-        return row | {"status": "malformed", "message": str(error)}
+        return told("malformed", str(error))
     if digest in file.copies:
-        return row | {"status": "derived", "message": "a known copy of the site's rows"}
+        return told("derived", "a known copy of the site's rows")
     if not is_expected(file, path, digest):
-        return row | {"status": "wrong checksum", "message": wrong_checksum(file, digest)}
+        return told("wrong checksum", wrong_checksum(file, digest))
     if file.sha256:
-        return row | {"status": "ok"}
+        return told("ok")
     first = recorded(file.name)
     if first is None:
-        known = "no checksum of the site's file is known; its rows are right"
-        return row | {"status": "unknown", "message": known}
-    if digest != first:
-        changed = f"the file that was downloaded had {first}, this one has {digest}"
-        return row | {"status": "wrong checksum", "message": changed}
-    return row | {"status": "recorded", "message": f"as first downloaded: {digest}"}
+        return told("unknown", "no checksum of the site's file is known; its rows are right")
+    if digest == first:
+        return told("recorded", f"as first downloaded: {digest}")
+    changed = f"the file that was downloaded had {first}, this one has {digest}"
+    return told("wrong checksum", changed)
 
 
 def measured_counts(name, paper, seed=0):
-    """The numbers of a paper's data table for one set, counted when it is loaded.
-
-    Parameters
-    ----------
-    name : str
-    paper : str
-        Whose protocol it is loaded by.
-    seed : int
+    """The numbers of a paper's data table for one set, counted when it is loaded by its protocol.
 
     Returns
     -------
@@ -152,19 +134,14 @@ def measured_counts(name, paper, seed=0):
         dataset, status ("measured", "missing", or "partly missing" where only the published test
         file is not available), message, and the columns of the table; "total variance" is the mean
         squared distance of the training rows, unscaled, to their mean. What is missing is NaN.
-        Nothing is downloaded.
     """
-    entry = get_entry(name)
+    entry, found = get_entry(name), {"dataset": name}
     protocol = get_protocol(paper, entry)
-    found = {"dataset": name}
     try:
         rows = read_rows(entry, seed=seed, sizes=generated_sizes(entry, protocol))
-        sizes = rows.sizes
-        if rows.test_missing:
-            sizes["test"] = sum(file.rows for file in entry.copies[0].test)
-        plan = plan_split(entry, protocol, None, sizes)
-        if rows.test_missing:
-            plan = replace(plan, test=0)
+        published = {"test": sum(f.rows for f in entry.copies[0].test)} if rows.test_missing else {}
+        plan = plan_split(entry, protocol, None, rows.sizes | published)
+        plan = replace(plan, test=0) if rows.test_missing else plan
         parts = split_rows(plan, rows.parts, seed)
     except DataNotFound:
         return found | {"status": "missing", "message": f"kernlab data get {name}"}

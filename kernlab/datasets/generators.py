@@ -1,7 +1,7 @@
 """Data sets that are made, not measured: the papers' own, and toys in the plane to look at.
 
 Every function takes the number of rows and a seed (whatever `numpy.random.default_rng` takes), and
-returns X in float64 and y. The same seed gives the same rows.
+returns X in float64 and y.
 """
 
 import math
@@ -16,13 +16,7 @@ def swiss_roll(rows, *, stretches=12, noise=0.0, seed=0):
     The points are scikit-learn's `make_swiss_roll`, (t cos t, h, t sin t) with t uniform in
     [3 pi / 2, 9 pi / 2] and h in [0, 21], plus Gaussian noise. The thesis does not say where its
     classes lie. Here they alternate along the roll, in `stretches` equal stretches of t: with 12
-    of them a linear classifier gets 48 % (printed: 45 %), and the boundaries are as long as the
-    printed 99.5 % of the sparse kernel suggest; with 3 a linear one would get 75 %.
-
-    Returns
-    -------
-    X : array of shape (rows, 3)
-    y : array of 0, 1, 2
+    of them a linear classifier gets 48 % (printed: 45 %), with 3 it would get 75 %.
     """
     from sklearn.datasets import make_swiss_roll
 
@@ -34,9 +28,8 @@ def swiss_roll(rows, *, stretches=12, noise=0.0, seed=0):
 def checkerboard(rows, *, cells=4, noise=0.2, seed=0):
     """Checkerboard on the unit square with swapped labels: LLSVM's Ncheckerboard (Section 5).
 
-    A point is +1 where the sum of its column and row of `cells` x `cells` is even. Of the labels,
-    the share `noise`, exactly that many and chosen at random, is swapped; LLSVM trains on 20 % and
-    tests on clean labels.
+    A point is +1 where the sum of its column and row of `cells` x `cells` is even. The share
+    `noise` of the labels is swapped; LLSVM trains on 20 % and tests on clean labels.
     """
     rng = np.random.default_rng(seed)
     X = rng.random((rows, 2))
@@ -62,15 +55,15 @@ def fpc_toy(rows, *, noise=0.1, where="everywhere", width=0.1, seed=0):
 
     The share is of the region, as the paper's "ratio" is; exactly that many labels are reversed.
     """
-    if where not in ("everywhere", "near", "far"):
-        raise ValueError(f'where must be "everywhere", "near" or "far", not {where!r}')
     rng = np.random.default_rng(seed)
     X = rng.random((rows, 2))
     height = X[:, 1] - fpc_bayes_curve(X[:, 0])
-    y = np.where(height >= 0, 1, -1)
     near = np.abs(height) <= width
-    region = {"everywhere": np.ones(rows, dtype=bool), "near": near, "far": ~near}[where]
-    return X, _reversed(y, np.flatnonzero(region), noise, rng)
+    regions = {"everywhere": np.ones(rows, dtype=bool), "near": near, "far": ~near}
+    if where not in regions:
+        raise ValueError(f'where must be "everywhere", "near" or "far", not {where!r}')
+    y = np.where(height >= 0, 1, -1)
+    return X, _reversed(y, np.flatnonzero(regions[where]), noise, rng)
 
 
 def two_moons(rows, *, noise=0.15, seed=0):

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from kernlab.datasets import generators
-from kernlab.datasets.download import fetch, offline
-from kernlab.datasets.files import DataNotFound, find, find_file, is_path, not_found
+from kernlab.datasets.files import DataNotFound, fetch, find, find_file, is_path, not_found, offline
 from kernlab.datasets.readers import digest_of, read_file
 from kernlab.datasets.registry import DataSet, Protocol, get_entry, get_protocol
-from kernlab.datasets.splits import plan_split, scale, split_rows
+from kernlab.datasets.splits import joined, plan_split, scale, split_rows
 from kernlab.rows import as_rows
 from kernlab.rows.text import DataError
 
@@ -22,7 +22,9 @@ class Dataset:
     """Training, validation and test rows of a data set, and all that is known of them.
 
     X is a dense float64 array or a CSR matrix, y holds the labels as in the file. X_valid and
-    y_valid are None where the split has no validation part.
+    y_valid are None where the split has no validation part. `info`: title, rows, features, classes,
+    positive, licence, citation, source, checksum (of each file), split (name), split_text, scaling,
+    paper, variant, seed, notes.
     """
 
     name: str
@@ -63,8 +65,7 @@ def load_dataset(name, *, paper=None, split=None, scaling=None, seed=0):
     """Load a data set, split and scaled.
 
     The files are looked for in the folder KERNLAB_DATA, then among the embedded and the downloaded
-    ones; what is nowhere is downloaded, where the network allows it and KERNLAB_OFFLINE does not
-    forbid it.
+    ones; what is nowhere is downloaded, where KERNLAB_OFFLINE does not forbid it.
 
     Parameters
     ----------
@@ -81,22 +82,16 @@ def load_dataset(name, *, paper=None, split=None, scaling=None, seed=0):
         "shuffled" with 75 % for training, of a file of your own 80 %.
     scaling : {"none", "unit", "symmetric", "standard"}, optional
         Learnt on the training rows. By default what the paper does, else "none".
-    seed : int
-        Of random splits and generated rows.
+    seed : int, of random splits and generated rows
 
     Returns
     -------
-    Dataset
-        Its `info` tells what was done: title, rows, features, classes, positive, licence,
-        citation, source, checksum (of each file), split (name), split_text, scaling, paper,
-        variant, seed, notes.
+    Dataset, whose `info` tells what was done
 
     Raises
     ------
-    DataNotFound
-        What was looked for, where, and the command that gets it.
-    DataError
-        Any other reason why the set cannot be used.
+    DataNotFound : what was looked for, where, and the command that gets it.
+    DataError : any other reason why the set cannot be used.
     """
     if is_path(name):
         entry, rows = _own_file(Path(name).expanduser())
@@ -110,8 +105,7 @@ def load_dataset(name, *, paper=None, split=None, scaling=None, seed=0):
         raise not_found(entry)
     plan = plan_split(entry, protocol, split, rows.sizes, test_missing=rows.test_missing)
     parts = split_rows(plan, rows.parts, seed)
-    Xs = [None if part is None else part[0] for part in parts.values()]
-    ys = [None if part is None else part[1] for part in parts.values()]
+    Xs, ys = zip(*(part or (None, None) for part in parts.values()), strict=True)
     if protocol.columns:
         Xs = [None if X is None else X[:, : protocol.columns] for X in Xs]
     classes = np.unique(ys[0])
@@ -157,22 +151,15 @@ def generated_sizes(entry, protocol):
 
 # ----------------------------------------------------------------------------------- published rows
 def read_rows(entry, *, seed=0, sizes=None, fetch=None):
-    """The parts of a data set, before any split or scaling.
+    """The parts of a data set (`Published`), before any split or scaling.
 
     Parameters
     ----------
-    entry : DataSet
-        From the registry.
-    seed : int
-        For generated sets.
-    sizes : (int, int), optional
-        Training and test rows of a generated set, where not those of the registry.
+    entry : DataSet, from the registry
+    seed, sizes
+        For generated sets; training and test rows where not those of the registry.
     fetch : callable, optional
         Called with the entry when its files are not available; may get them, or raise.
-
-    Returns
-    -------
-    Published
     """
     if entry.kind == "generated":
         return Published(_generated(entry, sizes or (entry.train_rows, entry.test_rows), seed), {})
@@ -181,10 +168,9 @@ def read_rows(entry, *, seed=0, sizes=None, fetch=None):
 
         X, y = getattr(datasets, entry.sklearn)(return_X_y=True)
         return Published({"train": (X, y.astype(np.int64))}, {})
-    found = find(entry)
-    if found is None and fetch is not None:
+    if fetch is not None and find(entry) is None:
         fetch(entry)
-        found = find(entry)
+    found = find(entry)
     if found is None:
         raise not_found(entry)
     return _from_files(entry, found)
@@ -198,13 +184,9 @@ def fetch_missing(entry, *, progress=True):
     if not all(file.url for file in missing):
         raise not_found(entry)
     for file in missing:
-        read = _reading(entry, copy)
-        fetch(
-            file,
-            lambda path, file=file, read=read: read_file(path, file, **read),
-            max_bytes=2 * file.limit(entry.features) + 2**26,
-            progress=progress,
-        )
+        check = partial(read_file, file=file, **_reading(entry, copy))
+        room = 2 * file.limit(entry.features) + 2**26
+        fetch(file, check, max_bytes=room, progress=progress)
 
 
 def _download(entry):
@@ -219,27 +201,20 @@ def _download(entry):
 
 def _reading(entry, copy):
     """How the files of a copy are read."""
-    classes = copy.classes or entry.classes
-    return {
-        "layout": copy.layout,
-        "features": entry.features,
-        "text_labels": isinstance(classes[0], str),
-        "keep_sparse": entry.sparse,
-    }
+    text_labels = isinstance((copy.classes or entry.classes)[0], str)
+    shape = {"features": entry.features, "text_labels": text_labels, "keep_sparse": entry.sparse}
+    return {"layout": copy.layout, **shape}
 
 
 def _from_files(entry, found):
     copy = found.copy
     classes = copy.classes or entry.classes
     parts, checksums = {}, {}
-    for part in ("train", "test"):
-        if not getattr(copy, part) or (part == "test" and found.missing_test):
-            continue
+    for part in ("train", "test") if copy.test and not found.missing_test else ("train",):
         pieces = [_piece(entry, found, file, checksums) for file in getattr(copy, part)]
-        X, y = _joined(pieces)
+        parts[part] = joined(*zip(*pieces, strict=True))
         if entry.row_order == "fixed random":
-            X, y = _fixed_random_order(X, y)
-        parts[part] = X, y
+            parts[part] = _fixed_random_order(*parts[part])
     if copy.scaling:
         scaled = scale(copy.scaling, *(X for X, _ in parts.values()))
         parts = {part: (X, parts[part][1]) for part, X in zip(parts, scaled, strict=True)}
@@ -275,14 +250,6 @@ def _piece(entry, found, file, checksums):
     return X, y
 
 
-def _joined(pieces):
-    if len(pieces) == 1:
-        return pieces[0]
-    Xs, ys = zip(*pieces, strict=True)
-    X = sp.vstack(Xs, format="csr") if sp.issparse(Xs[0]) else np.concatenate(Xs)
-    return X, np.concatenate(ys)
-
-
 def _positive_classes(entry, classes, parts):
     """Which labels of the files mean +1; a file with two labels is understood by its counts."""
     if entry.positive_rows is None:
@@ -305,13 +272,11 @@ def _fixed_random_order(X, y):
 
 
 def _generated(entry, sizes, seed):
-    make = getattr(generators, entry.generator)
-    train_rows, test_rows = sizes
+    make, streams = getattr(generators, entry.generator), np.random.SeedSequence(seed).spawn(2)
     test_params = entry.params | ({"noise": 0.0} if entry.clean_test else {})
-    streams = np.random.SeedSequence(seed).spawn(2)
     return {
-        "train": make(train_rows, seed=streams[0], **entry.params),
-        "test": make(test_rows, seed=streams[1], **test_params),
+        "train": make(sizes[0], seed=streams[0], **entry.params),
+        "test": make(sizes[1], seed=streams[1], **test_params),
     }
 
 
@@ -328,12 +293,6 @@ def _own_file(path):
     rows.check_finite()
     if y.dtype.kind == "f" and np.array_equal(y, np.round(y)):
         y = y.astype(np.int64)
-    classes = np.unique(y)
-    entry = DataSet(
-        name=str(path),
-        title=path.name,
-        features=X.shape[1],
-        classes=tuple(classes.tolist()),
-        positive=classes[-1].item(),
-    )
+    classes = np.unique(y).tolist()
+    entry = DataSet(str(path), path.name, X.shape[1], tuple(classes), positive=classes[-1])
     return entry, Published({"train": (X, y)}, {path.name: digest_of(path)})

@@ -1,10 +1,4 @@
-"""The files of data sets into matrices and labels: svmlight, tables, ARFF, idx; parsed once.
-
-What a file holds is kept in the cache folder under the SHA-256 of its uncompressed text and the way
-in which it is read, so that a9a, a9a.xz and a copy of it elsewhere share one entry. Which checksum
-a path has is noted with its size and time of change: a second load neither decompresses nor hashes.
-A cache that cannot be written, or that is damaged, is only slower; it is safe to delete.
-"""
+"""The files of data sets into matrices and labels: svmlight, tables, ARFF, idx; parsed once."""
 
 import hashlib
 import io
@@ -19,15 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernlab.paths import cache_dir
-from kernlab.rows.text import (
-    DataError,
-    Svmlight,
-    Table,
-    is_finite,
-    open_data,
-    quoted,
-    read_whole,
-)
+from kernlab.rows.text import DataError, Svmlight, Table, is_finite, open_data, quoted, read_whole
 from kernlab.runtime import bar_options, require_memory, write_whole
 
 VERSION = 2  # of the readers: another one is another way of reading
@@ -55,32 +41,24 @@ def read_file(path, file, layout, *, features, text_labels=False, keep_sparse=Fa
 
     Parameters
     ----------
-    path : Path
-        Plain, or compressed as gz, bz2 or xz.
-    file : DataFile
-        What the registry knows of it.
-    layout : Layout
-    features : int
-        Columns that X must have.
-    text_labels : bool
-        Labels are words rather than numbers (tables only).
-    keep_sparse : bool
-        X as a CSR matrix rather than a dense one (svmlight only).
+    path : Path, plain, or compressed as gz, bz2 or xz
+    file, layout : what the registry knows of it
+    features : int, columns that X must have
+    text_labels : bool, whether labels are words rather than numbers (tables only)
+    keep_sparse : bool, for X as a CSR matrix rather than a dense one (svmlight only)
 
     Returns
     -------
-    Parsed
-        X in float64; y as integers where all labels are whole numbers.
+    Parsed : X in float64; y as integers where all labels are whole numbers.
 
     Raises
     ------
-    DataError
-        With the file, the line and what is wrong there.
+    DataError : with the file, the line and what is wrong there.
     """
     recipe = repr((VERSION, layout, features, text_labels, keep_sparse)).encode()
     recipe = hashlib.sha256(recipe).hexdigest()[:12]
-    parsed = _recalled(path, recipe)
-    if parsed is None:
+    parsed = recalled = _recalled(path, recipe)
+    if recalled is None:
         if file.rows and not keep_sparse:
             # The parsed text and the matrix made of it stand side by side for a moment.
             require_memory(
@@ -91,34 +69,6 @@ def read_file(path, file, layout, *, features, text_labels=False, keep_sparse=Fa
                 way_out="Free memory, or use a smaller set (`kernlab data list`).",
             )
         parsed = _parsed(path, layout, features, text_labels, keep_sparse, file.limit(features))
-        _require_expected(path, file, parsed)
-        _keep(path, recipe, parsed)
-    else:
-        _require_expected(path, file, parsed)
-    return parsed
-
-
-def _parsed(path, layout, features, text_labels, keep_sparse, max_bytes):
-    forms = {
-        "svmlight": lambda: Svmlight(),
-        "csv": lambda: Table(
-            layout.separator, layout.target, layout.drop, layout.missing, text_labels
-        ),
-    }
-    with open_data(path, max_bytes=max_bytes, watch=_watched(path)) as (stream, hashing):
-        if layout.format in forms:
-            form = forms[layout.format]()
-            X, y = read_whole(stream, path, form, features, layout.header)
-        else:
-            X, y = {"arff": _arff, "idx": _idx}[layout.format](stream, path, features)
-        digest = hashing.digest()
-    if sp.issparse(X):
-        X.eliminate_zeros()
-        X = X if keep_sparse else X.toarray()
-    return Parsed(X, None if y is None else _whole_numbers(y), digest)
-
-
-def _require_expected(path, file, parsed):
     if not is_expected(file, path, parsed.sha256):
         raise DataError(
             f"{path} has the {wrong_checksum(file, parsed.sha256)}. Remove it and get it again."
@@ -128,6 +78,24 @@ def _require_expected(path, file, parsed):
             f"{path} holds {parsed.rows} rows, {file.rows} expected: it is truncated, or another "
             "file of that name"
         )
+    if recalled is None:
+        _keep(path, recipe, parsed)
+    return parsed
+
+
+def _parsed(path, layout, features, text_labels, keep_sparse, max_bytes):
+    with open_data(path, max_bytes=max_bytes, watch=_watched(path)) as (stream, hashing):
+        if layout.format in ("arff", "idx"):
+            X, y = (_arff if layout.format == "arff" else _idx)(stream, path, features)
+        else:
+            how = (layout.separator, layout.target, layout.drop, layout.missing, text_labels)
+            form = Table(*how) if layout.format == "csv" else Svmlight()
+            X, y = read_whole(stream, path, form, features, layout.header)
+        digest = hashing.digest()
+    if sp.issparse(X):
+        X.eliminate_zeros()
+        X = X if keep_sparse else X.toarray()
+    return Parsed(X, None if y is None else _whole_numbers(y), digest)
 
 
 def _arff(stream, path, features):
@@ -253,6 +221,9 @@ def wrong_checksum(file, digest):
 
 
 # -------------------------------------------------------------------------------------------- cache
+# What a file holds is kept under the SHA-256 of its uncompressed text and the way in which it is
+# read, so that a9a, a9a.xz and a copy of it elsewhere share one entry. Which checksum a path has is
+# noted with its size and time of change: a second load neither decompresses nor hashes.
 def _recalled(path, recipe):
     digest = _noted_digest(path)
     if digest is None:

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
+from typing import NamedTuple
 
 from kernlab.rows.text import DataError
 
@@ -133,11 +133,12 @@ class Protocol:
     positive: object = None
 
 
-@dataclass(frozen=True)
-class Registry:
-    sets: MappingProxyType
-    aliases: MappingProxyType
-    papers: MappingProxyType = field(repr=False)
+class Registry(NamedTuple):
+    """Data sets by name, names by alias (in `_plain` spelling), papers' tables by id."""
+
+    sets: dict
+    aliases: dict
+    papers: dict
 
 
 @cache
@@ -149,32 +150,27 @@ def registry():
 
 def parse_registry(raw):
     """Registry objects from the tables of a TOML file; an unknown key is an error."""
-    entries, origins = raw["sets"], raw["origins"]
-    originals = {
-        name: _data_set(name, entry, origins, None)
-        for name, entry in entries.items()
-        if "base" not in entry
-    }
-    sets = {
-        name: originals.get(name) or _data_set(name, entry, origins, originals[entry["base"]])
-        for name, entry in entries.items()
-    }
+    entries, sets = raw["sets"], {}
+    for name, entry in sorted(entries.items(), key=lambda item: "base" in item[1]):
+        sets[name] = _data_set(name, entry, raw["origins"], sets.get(entry.get("base")))
+    sets = {name: sets[name] for name in entries}
     aliases = {_plain(alias): name for name, one in sets.items() for alias in one.aliases}
-    aliases |= {_plain(name): name for name in sets}
-    return Registry(
-        MappingProxyType(sets), MappingProxyType(aliases), MappingProxyType(raw["papers"])
-    )
+    return Registry(sets, aliases | {_plain(name): name for name in sets}, raw["papers"])
+
+
+def _name_of(name):
+    """The registry's name for a name or an alias, or None."""
+    return name if name in registry().sets else registry().aliases.get(_plain(str(name)))
 
 
 def knows(name):
     """Whether there is a data set of this name or alias."""
-    return name in registry().sets or _plain(str(name)) in registry().aliases
+    return _name_of(name) is not None
 
 
 def get_entry(name):
     """The entry of a data set, found by its name or an alias; near names are suggested."""
-    known = registry()
-    found = name if name in known.sets else known.aliases.get(_plain(str(name)))
+    known, found = registry(), _name_of(name)
     if found is None:
         near = difflib.get_close_matches(_plain(str(name)), known.aliases, n=6, cutoff=0.5)
         near = list(dict.fromkeys(known.aliases[alias] for alias in near))
@@ -192,19 +188,14 @@ def get_protocol(paper, entry):
     papers = registry().papers
     if paper not in papers:
         raise DataError(f"there is no paper {paper!r}; choose from {', '.join(papers)}")
-    habits = papers[paper]
-    keys = {}
-    if "inherits" in habits:
-        keys = _protocol_keys(habits["inherits"], entry.name)
-    keys |= _protocol_keys(paper, entry.name)
-    return Protocol(paper=paper, **keys)
+    inherited = papers[paper].get("inherits")
+    keys = _protocol_keys(inherited, entry.name) if inherited else {}
+    return Protocol(paper=paper, **keys | _protocol_keys(paper, entry.name))
 
 
 def protocol_rows(table):
-    """The sets in the data table of a paper or of a study id: (name of the set, label of its row).
-
-    "lasn" and "lasn-t2" are the same table, as are "lasn-cv" and "lasn-t1".
-    """
+    """The sets in the data table of a paper or of a study id ("lasn" and "lasn-t2" are the same):
+    (name of the set, label of its row)."""
     papers = registry().papers
     by_table = {habits["table"]: paper for paper, habits in papers.items()}
     paper = by_table.get(table, table)
@@ -228,52 +219,42 @@ def _protocol_keys(paper, name):
     return general | habits["sets"].get(name, {})
 
 
-def _data_set(name, entry, origins, inherited):
-    entry = dict(entry)
-    origin = origins.get(entry.pop("origin", ""), {})
-    copies = []
-    if "train" in entry:
-        copies.append(_copy(entry, origin, ()))
-    alternatives = entry.pop("alternatives", [])
-    own_keys = ("train", "test", "layout")
-    plain = {key: _frozen(value) for key, value in entry.items() if key not in own_keys}
-    if inherited is None:
-        plain.setdefault("page", origin.get("page", ""))
-    for alternative in alternatives:
-        place = origins.get(alternative.get("origin", ""), {})
-        classes = tuple(alternative.get("classes", ()))
-        copies.append(_copy(alternative, place, classes, alternative.get("scaling", "")))
-    if inherited is None:
-        return DataSet(name=name, copies=tuple(copies), **plain)
-    whole = [replace(copy, classes=copy.classes or inherited.classes) for copy in inherited.copies]
-    whole = (*whole, *copies)
-    binary = {"name": name, "aliases": (), "classes": (-1, 1), "positive": 1, "copies": whole}
-    return replace(inherited, **(binary | plain))
+def _data_set(name, entry, origins, base):
+    """An entry; one with a base is the same rows with the listed classes as +1."""
+    own = {"train", "test", "layout", "origin", "alternatives"}
+    plain = {key: _frozen(value) for key, value in entry.items() if key not in own}
+    copies = [{**entry, "classes": (), "scaling": ""}] if "train" in entry else []
+    copies = [_copy(copy, origins) for copy in copies + entry.get("alternatives", [])]
+    if base is None:
+        page = origins.get(entry.get("origin", ""), {}).get("page", "")
+        return DataSet(name=name, copies=tuple(copies), **{"page": page} | plain)
+    copies = (*(replace(c, classes=c.classes or base.classes) for c in base.copies), *copies)
+    binary = {"name": name, "aliases": (), "classes": (-1, 1), "positive": 1, "copies": copies}
+    return replace(base, **binary | plain)
 
 
-def _copy(entry, origin, classes, scaling=""):
+def _copy(entry, origins):
+    origin = origins.get(entry.get("origin", ""), {})
     layout = Layout(**{key: _frozen(value) for key, value in entry.get("layout", {}).items()})
-    train = tuple(_data_file(file, origin) for file in entry["train"])
-    test = tuple(_data_file(file, origin) for file in entry.get("test", ()))
-    return Copy(train, test, layout, classes, scaling)
+    train, test = (
+        tuple(_data_file(file, origin) for file in entry.get(part, ()))
+        for part in ("train", "test")
+    )
+    return Copy(train, test, layout, tuple(entry.get("classes", ())), entry.get("scaling", ""))
 
 
 def _data_file(entry, origin):
     entry = dict(entry)
     packed = entry.pop("packed", "")
-    if "url" not in entry:
-        ending = f".{packed}" if packed else ""
-        base = origin.get("url", "")
-        entry["url"] = f"{base}{entry['name']}{ending}" if base else ""
+    if "url" not in entry and origin.get("url"):
+        entry["url"] = f"{origin['url']}{entry['name']}{'.' if packed else ''}{packed}"
     if "labels" in entry:
         entry["labels"] = _data_file(entry["labels"], origin)
     return DataFile(**{key: _frozen(value) for key, value in entry.items()})
 
 
 def _frozen(value):
-    if isinstance(value, list):
-        return tuple(value)
-    return value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(name):

@@ -1,8 +1,7 @@
 """Which rows train, validate and test, and how features are scaled by what the training rows say.
 
-A split is decided in two steps. `plan_split` turns what was asked for, the paper's protocol and the
-files that are there into sizes; `split_rows` cuts the rows. Random parts are stratified: they hold
-every class in its share of the whole.
+`plan_split` turns what was asked for, the paper's protocol and the files that are there into sizes;
+`split_rows` cuts the rows.
 """
 
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from scipy import sparse
 from kernlab.rows.text import DataError
 from kernlab.runtime import require_memory
 
+PARTS = ("train", "valid", "test")
 SPLITS = ("site", "printed", "shuffled")
 SCALINGS = ("none", "unit", "symmetric", "standard")
 
@@ -38,19 +38,14 @@ class Plan:
 
 
 def plan_split(entry, protocol, split, sizes, *, test_missing=False):
-    """The plan for a data set.
+    """The `Plan` for a data set.
 
     Parameters
     ----------
-    entry : DataSet
-    protocol : Protocol
-        Of the paper, or the common one.
-    split : str or None
-        "site", "printed", "shuffled"; None for the protocol's own choice.
-    sizes : dict
-        Rows that the parts have: {"train": n} or with "test" too.
-    test_missing : bool
-        The set has a published test file, which is not available and may be missing.
+    entry, protocol : DataSet, and Protocol of the paper, or the common one
+    split : "site", "printed", "shuffled"; None for the protocol's own choice
+    sizes : rows that the parts have, {"train": n} or with "test" too
+    test_missing : whether the published test file is not available and may be missing
     """
     if split not in (None, *SPLITS):
         raise DataError(f"there is no split {split!r}; choose from {', '.join(SPLITS)}")
@@ -70,10 +65,9 @@ def split_rows(plan, parts, rng_seed):
     """Cut the rows: {"train": (X, y), "valid": ... or None, "test": ...}."""
     seed = int(np.random.default_rng([rng_seed, 71]).integers(2**31))
     if plan.pooled:
-        X, y = _pool(parts)
-        train, valid, test = stratified_parts(y, [plan.train, plan.valid, plan.test], seed)
-        cut = {"train": train, "valid": valid, "test": test}
-        return {part: _rows(X, y, rows) for part, rows in cut.items()}
+        X, y = joined(*zip(*parts.values(), strict=True))
+        cut = stratified_parts(y, [plan.train, plan.valid, plan.test], seed)
+        return {part: _rows(X, y, rows) for part, rows in zip(PARTS, cut, strict=True)}
     X, y = parts["train"]
     train = np.arange(len(y) if plan.train is None else plan.train)
     valid = len(train) + np.arange(plan.valid)
@@ -90,24 +84,16 @@ def split_rows(plan, parts, rng_seed):
         kept = len(train) - plan.held_out
         chosen = stratified_parts(y[train], [kept, plan.held_out], seed)
         train, valid = train[chosen[0]], train[chosen[1]]
-    return {
-        "train": _rows(X, y, train),
-        "valid": _rows(X, y, valid),
-        "test": _rows(test_X, test_y, test),
-    }
+    cut = (X, y, train), (X, y, valid), (test_X, test_y, test)
+    return {part: _rows(*rows) for part, rows in zip(PARTS, cut, strict=True)}
 
 
 def stratified_parts(y, sizes, seed):
-    """Disjoint random rows of the given sizes, each part with every class in its share.
-
-    Rows beyond the sum of the sizes belong to no part. Classes too rare to be divided make
-    scikit-learn refuse; that refusal is passed on as a DataError.
-    """
+    """Disjoint random rows of the given sizes, each part with every class in its share; DataError
+    where classes are too rare to be divided."""
     from sklearn.model_selection import train_test_split
 
-    left = np.arange(len(y))
-    parts = []
-    state = np.random.RandomState(seed)
+    left, parts, state = np.arange(len(y)), [], np.random.RandomState(seed)
     for size in sizes:
         if size == 0:
             parts.append(left[:0])
@@ -136,13 +122,12 @@ def _site(entry, protocol, sizes):
         test = protocol.test_rows
         if test is not None and test < sizes["test"]:
             text += f", of the latter {test} drawn at random"
-        return Plan("site", pooled=False, test=test, held_out=held, text=text + _validating(held))
+        return _plan("site", text, test=test, held_out=held)
     if protocol.site_without_test == "first rows":
         train = _share(sizes["train"], protocol.train)
         held = _held_out(protocol, train)
         text = f"the first {protocol.train:.0%} of the file ({train} rows) train, the rest tests"
-        text += _validating(held)
-        return Plan("site", pooled=False, train=train, held_out=held, text=text)
+        return _plan("site", text, train=train, held_out=held)
     raise DataError(
         f"{entry.name} has no published test file, so there is no split='site' of it; "
         "use split='shuffled'"
@@ -166,24 +151,17 @@ def _printed(entry, protocol, sizes):
         text += ", the test file tests"
     else:
         text += f", the next {test} test" if test else ", the rest tests"
-    return Plan(
-        "printed", pooled=False, train=train, valid=valid, test=test, held_out=held,
-        text=text + _validating(held),
-    )  # fmt: skip
+    return _plan("printed", text, train=train, valid=valid, test=test, held_out=held)
 
 
 def _shuffled(entry, protocol, sizes):
     if entry.clean_test:
         held = _held_out(protocol, sizes["train"])
-        text = "as generated, because the test labels are clean" + _validating(held)
-        return Plan("shuffled", pooled=False, held_out=held, text=text)
+        return _plan("shuffled", "as generated, because the test labels are clean", held_out=held)
     total = sum(sizes.values())
     if protocol.train_rows is not None:
-        train = protocol.train_rows
-        valid = protocol.valid_rows or 0
-        test = protocol.test_rows
-        if test is None:
-            test = sizes.get("test", total - train - valid)
+        train, valid, test = protocol.train_rows, protocol.valid_rows or 0, protocol.test_rows
+        test = sizes.get("test", total - train - valid) if test is None else test
     elif protocol.valid or protocol.paper or "test" not in sizes:
         train, valid = _share(total, protocol.train), _share(total, protocol.valid)
         test = total - train - valid
@@ -204,8 +182,10 @@ def _held_out(protocol, train):
     return train - _share(train, 1 - share)
 
 
-def _validating(held):
-    return f"; {held} of the training rows, drawn at random, validate" if held else ""
+def _plan(name, text, held_out=0, **sizes):
+    """A plan that cuts the files in their order."""
+    text += f"; {held_out} of the training rows, drawn at random, validate" if held_out else ""
+    return Plan(name, pooled=False, held_out=held_out, text=text, **sizes)
 
 
 def _share(rows, share):
@@ -223,11 +203,11 @@ def _check_sizes(entry, plan, sizes):
         )
 
 
-def _pool(parts):
-    Xs, ys = zip(*parts.values(), strict=True)
+def joined(Xs, ys):
+    """Rows one after the other, with their labels."""
     if len(Xs) == 1:
         return Xs[0], ys[0]
-    X = sparse.vstack(Xs).tocsr() if sparse.issparse(Xs[0]) else np.concatenate(Xs)
+    X = sparse.vstack(Xs, format="csr") if sparse.issparse(Xs[0]) else np.concatenate(Xs)
     return X, np.concatenate(ys)
 
 
@@ -242,21 +222,11 @@ def _rows(X, y, rows):
 
 # ------------------------------------------------------------------------------------------ scaling
 def scale(kind, X_train, *others):
-    """Scale training rows, and with the same numbers the other parts.
+    """The parts, scaled by what the training rows say; None stays None.
 
-    Parameters
-    ----------
-    kind : str or None
-        "unit" maps each feature's range in the training rows to [0, 1], "symmetric" to [-1, 1],
-        "standard" gives mean 0 and variance 1; None or "none" leaves all as it is. Other rows may
-        fall outside the range. A constant feature becomes 0 ("symmetric": -1).
-    X_train, *others : array, CSR matrix or None
-        Sparse rows stay sparse where scaling keeps zeros zero, else they become dense.
-
-    Returns
-    -------
-    list
-        The scaled parts, in the given order; None stays None.
+    "unit" maps each feature's range in the training rows to [0, 1], "symmetric" to [-1, 1],
+    "standard" gives mean 0 and variance 1; None or "none" leaves all as it is. A constant feature
+    becomes 0 ("symmetric": -1). Sparse rows stay sparse where scaling keeps zeros zero.
     """
     if kind in (None, "none"):
         return [X_train, *others]
@@ -264,12 +234,9 @@ def scale(kind, X_train, *others):
         raise DataError(f"there is no scaling {kind!r}; choose from {', '.join(SCALINGS)} or None")
     from sklearn import preprocessing
 
-    parts = [X_train, *others]
-    scaler = {
-        "unit": preprocessing.MinMaxScaler((0, 1)),
-        "symmetric": preprocessing.MinMaxScaler((-1, 1)),
-        "standard": preprocessing.StandardScaler(),
-    }[kind]
+    parts, scaler = [X_train, *others], preprocessing.StandardScaler()
+    if kind != "standard":
+        scaler = preprocessing.MinMaxScaler((0, 1) if kind == "unit" else (-1, 1))
     if sparse.issparse(X_train):
         if kind == "unit" and not np.any(X_train.min(axis=0).toarray()):
             scaler = preprocessing.MaxAbsScaler()  # the map to [0, 1] then, and zeros stay zeros

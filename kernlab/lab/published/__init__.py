@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 COLUMNS = ("row", "column", "value", "unit", "note", "printed")
+# Row labels of what a paper chose rather than measured: repeats, grids; what a figure advises.
 SETTING, RECOMMENDED = "setting", "recommended"
-"""Row labels of what a paper chose rather than measured: repeats, grids; what a figure advises."""
+# A result; a choice or a constant; a count of a data set; another's number; no number at all.
 KINDS = ("result", "setting", "data", "quotation", "none")
-"""A result; a choice or a constant; a count of a data set; another's number; no number at all."""
 _QUOTED = ("taken by the authors from", "from the source of the data")
 
 _FOLDER = Path(__file__).parent
@@ -56,19 +56,20 @@ def published(id):
         columns are strings. ``attrs`` holds id, title, caption, paper, reference, link, source and
         kinds (of each number one of `KINDS`).
     """
-    if id not in published_ids():
-        raise UnknownIdError(_unknown(id))
-    frame = _read(id).copy()
-    entry = _index()[id]
-    paper = id.split("-")[0]
+    ids = published_ids()
+    if id not in ids:
+        near = get_close_matches(str(id), ids, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise UnknownIdError(
+            f"No printed numbers are kept under {id!r}.{hint} Available: {', '.join(ids)}."
+        )
+    frame, entry, paper = _read(id).copy(), _index()[id], id.split("-")[0]
     frame.attrs = {
         "id": id,
-        "title": entry["title"],
-        "caption": entry["caption"],
+        **{key: entry[key] for key in ("title", "caption", "source")},
         "paper": paper,
         "reference": _index()["papers"][paper],
         "link": _index()["links"][paper],
-        "source": entry["source"],
         "kinds": [_kind(cell, entry) for cell in frame.itertuples()],
     }
     return frame
@@ -86,18 +87,16 @@ def _kind(cell, entry):
         return "setting"
     if any(part.startswith(_QUOTED) for part in cell.note.split("; ")):
         return "quotation"
-    return (
-        "quotation" if cell.column in entry.get("said_again", ()) else entry.get("kind", "result")
-    )
+    said_again = cell.column in entry.get("said_again", ())
+    return "quotation" if said_again else entry.get("kind", "result")
 
 
 def published_all():
     """All printed numbers in one DataFrame, whose first column ``study`` holds the id."""
     import pandas as pd
 
-    return pd.concat([_read(id).assign(study=id) for id in published_ids()], ignore_index=True)[
-        ["study", *COLUMNS]
-    ]
+    tables = [_read(id).assign(study=id) for id in published_ids()]
+    return pd.concat(tables, ignore_index=True)[["study", *COLUMNS]]
 
 
 @cache
@@ -114,10 +113,3 @@ def _read(id):
     frame = pd.read_csv(_FOLDER / f"{id}.csv", dtype=str, na_filter=False, encoding="utf-8")
     frame["value"] = [float(value) if value else float("nan") for value in frame["value"]]
     return frame
-
-
-def _unknown(id):
-    ids = published_ids()
-    near = get_close_matches(str(id), ids, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return f"No printed numbers are kept under {id!r}.{hint} Available: {', '.join(ids)}."
