@@ -1,14 +1,7 @@
-"""Kernel functions, evaluated in blocks on all cores.
+"""Kernel functions, evaluated in blocks on all cores, and rules for their width.
 
-A kernel is an immutable object: ``k(X, Y)`` is the dense block of values, ``k.diag(X)`` the
-diagonal. Blocks are one matrix product followed by element-wise passes over pieces that stay in
-the cache; see `kernel_product` for products with a kernel matrix that is never formed.
-
-Also what gamma is: conversions from the papers' symbols, and rules that read it off the data.
-
-In kernlab `gamma` always means exp(-gamma d^2), as in scikit-learn. The papers' other symbols are
-converted at the edge: `gamma_from_sigma` for exp(-d^2 / (2 s^2)), `gamma_from_divisor` for
-exp(-d^2 / g).
+In kernlab `gamma` always means exp(-gamma d^2), as in scikit-learn; the papers' other symbols are
+converted at the edge by `gamma_from_sigma` and `gamma_from_divisor`.
 """
 
 import math
@@ -48,43 +41,37 @@ __all__ = [
 ]
 
 OTHER_NAMES = {"poly": "polynomial", "gaussian": "rbf", "tanh": "sigmoid"}
+GAMMA_RULES = ("scale", "variance", "median", "auto")
+BLOCK_VALUES = 2**20
 TILE_COLUMNS = 4096
 CACHE_BYTES = 2**21  # a tile of values that stays in the cache that the cores share
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function; `k(X, Y)` evaluates it on all pairs of rows."""
+    """A kernel function: `k(X, Y)` is the dense block of values on all pairs of rows."""
 
     sees_distances: ClassVar[bool] = False  # whether |x - z| alone decides the value
 
     def __call__(self, X, Y=None):
         same = Y is None or Y is X
+        fill = self.against(X, X if same else Y)
         Y = X if same else Y
-        _check_pair(X, Y)
         block = np.empty((X.shape[0], Y.shape[0]), dtype=result_type(X, Y))
-        right = self._prepare(X, Y)
         rows = CACHE_BYTES // max(1, block.itemsize * Y.shape[0])
         blocks = row_blocks(X.shape[0], min(max(rows, 32), 4096))
-        for_each_block(lambda rows: self._fill(X[rows], right, block[rows]), blocks)
+        for_each_block(lambda rows: fill(X[rows], block[rows]), blocks)
         if same:
             np.fill_diagonal(block, self.diag(X))
         return block
 
     def against(self, X, Y):
-        """What writes the values of blocks of rows and Y to arrays; what Y alone decides is
-        computed once.
-
-        Parameters
-        ----------
-        X : some of the left-hand rows: the others are of the same kind and density.
-        Y : array or CSR matrix
-
-        Returns
-        -------
-        function of a block of rows and an array of shape (rows, rows of Y), which it fills
-        """
-        _check_pair(X, Y)
+        """A function of a block of rows, of the kind and density of X, and an array of shape
+        (rows, rows of Y), which it fills; what Y alone decides is computed once."""
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"rows of {X.shape[1]} and of {Y.shape[1]} features cannot be compared"
+            )
         right, dtype = self._prepare(X, Y), result_type(X, Y)
 
         def fill(block, out):
@@ -116,13 +103,19 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """k(x, z) = x . z"""
+    """k(x, z) = x . z, and the base of what else is a function of inner products"""
 
     def _fill(self, X, right, out):
         inner_products(X, right, out)
+        self._of_products(out)
 
     def diag(self, X):
-        return _squared_lengths(X)
+        products = row_norms(X.astype(result_type(X, X), copy=False), squared=True)
+        self._of_products(products)
+        return products
+
+    def _of_products(self, values):
+        """Replace inner products by the kernel's values."""
 
 
 @dataclass(frozen=True)
@@ -157,40 +150,31 @@ class Laplacian(Kernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(Kernel):
+class Polynomial(Linear):
     """k(x, z) = (gamma x . z + coef0)^degree"""
 
     gamma: float
     degree: int = 3
     coef0: float = 1.0
 
-    def _fill(self, X, right, out):
-        inner_products(X, right, out)
-        with np.errstate(over="ignore", invalid="ignore"):
-            out *= self.gamma
-            out += self.coef0
-            np.power(out, self.degree, out=out)
-
     @np.errstate(over="ignore", invalid="ignore")
-    def diag(self, X):
-        return (self.gamma * _squared_lengths(X) + self.coef0) ** self.degree
+    def _of_products(self, values):
+        values *= self.gamma
+        values += self.coef0
+        np.power(values, self.degree, out=values)
 
 
 @dataclass(frozen=True)
-class Sigmoid(Kernel):
+class Sigmoid(Linear):
     """k(x, z) = tanh(gamma x . z + coef0), the "neural network" kernel; not positive definite"""
 
     gamma: float
     coef0: float = 1.0
 
-    def _fill(self, X, right, out):
-        inner_products(X, right, out)
-        out *= self.gamma
-        out += self.coef0
-        np.tanh(out, out=out)
-
-    def diag(self, X):
-        return np.tanh(self.gamma * _squared_lengths(X) + self.coef0)
+    def _of_products(self, values):
+        values *= self.gamma
+        values += self.coef0
+        np.tanh(values, out=values)
 
 
 @dataclass(frozen=True)
@@ -198,8 +182,7 @@ class Compact(Kernel):
     """k(x, z) = (1 - alpha d)_+^l exp(-gamma d^2), zero from the distance d = 1 / alpha on
 
     Positive definite in p dimensions where l >= floor(p/2) + 1 (Askey). The sparse Cholesky
-    paper takes alpha = 1 / (3 sigma). Distances of near rows are those of their differences, so
-    that the values are the same in blocks, in products and in a sparse matrix.
+    paper takes alpha = 1 / (3 sigma). Distances are those of differences, the same in every path.
     """
 
     gamma: float
@@ -287,7 +270,7 @@ def is_semidefinite(kernel):
     """Whether the kernel is known to give semidefinite matrices on any rows; others may."""
     if isinstance(kernel, Polynomial):
         return kernel.coef0 >= 0 and float(kernel.degree).is_integer()
-    return isinstance(kernel, Linear | RBF | Laplacian)
+    return type(kernel) is Linear or isinstance(kernel, RBF | Laplacian)
 
 
 def make_kernel(
@@ -301,11 +284,8 @@ def make_kernel(
     X=None,
     sample_weight=None,
 ):
-    """The kernel named, with numbers for its parameters; rules for gamma and l look at the rows X.
-
-    `kernel` may be a name of `KERNELS`, a Kernel, or a function of two blocks of rows;
-    `sample_weight` says how often each row counts in a rule.
-    """
+    """The kernel named (or a Kernel, or a function of two blocks of rows), with numbers for its
+    parameters; rules for gamma and l look at the rows X, weighted by `sample_weight`."""
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
@@ -370,19 +350,7 @@ def kernel_product(kernel, X, Y, V, max_memory=None):
     return result
 
 
-def _squared_lengths(X):
-    return row_norms(X.astype(result_type(X, X), copy=False), squared=True)
-
-
-def _check_pair(X, Y):
-    if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"rows of {X.shape[1]} and of {Y.shape[1]} features cannot be compared")
-
-
-BLOCK_VALUES = 2**20
-GAMMA_RULES = ("scale", "variance", "median", "auto")
-
-
+# ---------------------------------------------------------- gamma
 def gamma_from_sigma(sigma, name="sigma"):
     """The gamma of exp(-d^2 / (2 sigma^2)); `name` is what an error calls the width."""
     return 1.0 / (2.0 * width(sigma, name) ** 2)
@@ -409,7 +377,7 @@ def resolve_gamma(gamma, X, sample_weight=None):
         return 1.0 / X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         if gamma == "scale":
-            spread = X.shape[1] * _variance_of_entries(X, sample_weight)
+            spread = X.shape[1] * _variance(X, sample_weight, by_feature=False)
         elif gamma == "variance":
             spread = total_variance(X, sample_weight)
         elif gamma == "median":
@@ -426,35 +394,24 @@ def resolve_gamma(gamma, X, sample_weight=None):
 
 def total_variance(X, sample_weight=None):
     """The mean squared distance of the rows to their mean; weighted rows count so often."""
-    n = X.shape[0]
-    weights = np.ones(n) if sample_weight is None else sample_weight
-    total = weights.sum()
-    if sp.issparse(X):
-        X = X.astype(np.float64, copy=False)
-        mean = weights @ X / total
-        return max(0.0, float(weights @ row_norms(X, squared=True) / total - mean @ mean))
-    # Rows less the first, then less the mean: far from the origin little else would be left than
-    # rounding, and of equal rows nothing may be.
-    blocks, first = row_blocks(n, BLOCK_VALUES // X.shape[1]), X[0].astype(np.float64)
-    mean = sum(weights[rows] @ (X[rows] - first) for rows in blocks) / total
-    squares = (weights[rows] @ np.square(X[rows] - first - mean) for rows in blocks)
-    return sum(float(part.sum()) for part in squares) / total
+    return _variance(X, sample_weight, by_feature=True)
 
 
-def _variance_of_entries(X, sample_weight):
+def _variance(X, sample_weight, by_feature):
+    """The variance of all entries or, `by_feature`, the sum of those of the features."""
     n, p = X.shape
     weights = np.ones(n) if sample_weight is None else sample_weight
-    total = p * weights.sum()
+    total, pooled = weights.sum() * (1 if by_feature else p), np.asarray if by_feature else np.sum
     if sp.issparse(X):
-        values, weights = (
-            X.data.astype(np.float64, copy=False),
-            np.repeat(weights, np.diff(X.indptr)),
-        )
-        mean = weights @ values / total
-        return max(0.0, float(weights @ np.square(values) / total - mean**2))
-    blocks = row_blocks(n, BLOCK_VALUES // p)
-    mean = sum((weights[rows] @ X[rows].astype(np.float64)).sum() for rows in blocks) / total
-    squares = (weights[rows] @ np.square(X[rows] - mean) for rows in blocks)
+        X = X.astype(np.float64, copy=False)
+        mean = pooled(weights @ X) / total
+        squares = float(weights @ row_norms(X, squared=True))
+        return max(0.0, squares / total - float(np.vdot(mean, mean)))
+    # Rows less the first, then less the mean: far from the origin little else would be left than
+    # rounding, and of equal rows nothing may be.
+    blocks, first = row_blocks(n, BLOCK_VALUES // p), X[0].astype(np.float64) * by_feature
+    mean = pooled(sum(weights[rows] @ (X[rows] - first) for rows in blocks)) / total
+    squares = (weights[rows] @ np.square(X[rows] - first - mean) for rows in blocks)
     return sum(float(part.sum()) for part in squares) / total
 
 

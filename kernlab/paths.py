@@ -1,7 +1,7 @@
 """Where kernlab finds data and notebooks, and where it leaves what it makes.
 
-No path depends on the working directory, and a home directory that cannot be written is no
-obstacle: what would have gone there goes to a private folder of the system's temporary directory.
+No path depends on the working directory; where a home cannot be written, a private folder of the
+system's temporary directory serves.
 """
 
 import getpass

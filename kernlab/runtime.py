@@ -1,8 +1,7 @@
 """What every computation runs on: compiled loops, threads, memory limits, progress.
 
-NumPy's element-wise functions use one core; run on blocks that stay in the cache, from several
-Python threads (NumPy releases the interpreter lock), they use them all. Matrix products inside run
-on one thread each.
+Blocks of rows that stay in the cache are worked on by several Python threads (NumPy releases the
+interpreter lock); matrix products inside run on one thread each.
 """
 
 import contextvars
@@ -10,6 +9,7 @@ import os
 import re
 import sys
 import threading
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, wraps
@@ -50,49 +50,39 @@ def _controller():
     return ThreadpoolController().select(user_api="blas")
 
 
-class _BlasLimits:
-    """Limits of BLAS threads, which hold for the whole process, set by several threads.
-
-    Contexts of several threads end in any order, so none may restore what it found: that may be
-    the limit of another, which would then stay for good. The latest of the limits still wanted
-    is in force, and the last context to end restores what the first found.
-    """
-
-    def __init__(self):
-        # Entered again by a thread that holds it, when garbage collection ends a context there.
-        self._lock = threading.RLock()
-        self._limits, self._found = [], None
-
-    @contextmanager
-    def at(self, threads):
-        mine = [threads]  # a list, so as to be told from the equal limit of another context
-        with self._lock:
-            self._limits.append(mine)
-            self._apply()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._limits = [limit for limit in self._limits if limit is not mine]
-                self._apply()
-
-    def _apply(self):
-        if self._limits:
-            limited = _controller().limit(limits=self._limits[-1][0], user_api="blas")
-            self._found = self._found or limited
-        elif self._found:
-            self._found.restore_original_limits()
-            self._found = None
+# Limits of BLAS threads hold for the whole process and are set by several threads. Their contexts
+# end in any order, so none may restore what it found: that may be the limit of another, which would
+# then stay for good. The latest of the limits still wanted is in force, and the last context to end
+# restores what the first found. The lock is entered again by a thread that holds it, when garbage
+# collection ends a context there.
+_blas_lock, _blas_limits, _blas_found = threading.RLock(), [], []
 
 
-_blas_limits = _BlasLimits()
+@contextmanager
+def _blas_threads(threads):
+    mine = [threads]  # a list, so as to be told from the equal limit of another context
+    with _blas_lock:
+        _blas_limits.append(mine)
+        _apply_blas_limits()
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_limits[:] = [limit for limit in _blas_limits if limit is not mine]
+            _apply_blas_limits()
+
+
+def _apply_blas_limits():
+    if _blas_limits:
+        limited = _controller().limit(limits=_blas_limits[-1][0], user_api="blas")
+        _blas_found[:] = _blas_found or [limited]
+    elif _blas_found:
+        _blas_found.pop().restore_original_limits()
 
 
 def thread_count():
-    """Threads that kernlab may use: as many as the machine has cores, unless the environment says.
-
-    KERNLAB_NUM_THREADS comes first, then OMP_NUM_THREADS, then OPENBLAS_NUM_THREADS.
-    """
+    """Threads that kernlab may use: as many as the machine has cores, unless KERNLAB_NUM_THREADS,
+    OMP_NUM_THREADS or OPENBLAS_NUM_THREADS says."""
     for name in ("KERNLAB_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         value = os.environ.get(name, "")
         if value.isdigit() and int(value) > 0:
@@ -102,17 +92,13 @@ def thread_count():
 
 def single_blas_thread():
     """A context in which each matrix product runs on one thread, for many small ones in a row."""
-    return _blas_limits.at(1)
+    return _blas_threads(1)
 
 
 def blas_threads_for(size):
-    """A context inside that of `single_blas_thread`: all threads for one matrix that is worth them.
-
-    Up to ONE_THREAD_SIZE one thread has computed a factor before a second has woken up.
-    """
-    if size <= ONE_THREAD_SIZE:
-        return nullcontext()
-    return _blas_limits.at(thread_count())
+    """A context inside that of `single_blas_thread`: all threads for one matrix that is worth them,
+    for up to ONE_THREAD_SIZE one has computed a factor before a second has woken up."""
+    return nullcontext() if size <= ONE_THREAD_SIZE else _blas_threads(thread_count())
 
 
 def on_single_blas_thread(function):
@@ -152,9 +138,8 @@ def row_blocks(n_rows, rows_per_block):
 def for_each_block(function, blocks, threads=None):
     """Call `function(block)` for every block, on all threads; results in the order of the blocks.
 
-    The function must write to places of its own. Its BLAS calls run on one thread each while
-    several blocks are under way. A function that itself works through blocks, a kernel say, does
-    so on its one thread: the outer blocks keep the cores busy.
+    The function must write to places of its own. One that itself works through blocks, a kernel
+    say, does so on its one thread: the outer blocks keep the cores busy.
     """
     threads = min(threads or thread_count(), len(blocks))
     if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
@@ -178,10 +163,7 @@ def for_each_block(function, blocks, threads=None):
 
 @cache
 def _workers(threads, process):
-    """Threads that wait for work: starting some takes longer than a product with a small matrix.
-
-    Those of a process are not in another that was forked from it, which has its own.
-    """
+    """Threads that wait for work; those of a process are not in another that was forked from it."""
     return ThreadPoolExecutor(threads, "kernlab", initializer=_mark_this_thread)
 
 
@@ -199,9 +181,8 @@ def end_if_given_up():
 def interruptible(function, *arguments, **named):
     """What a long call into compiled code returns; Ctrl-C does not wait for its end.
 
-    Python sees a signal between its own steps only, and a factor or a foreign solver may take
-    minutes in one. So it computes on a thread of its own, while the main thread waits where signals
-    are seen. After one nobody waits for the other thread, and what it finds is forgotten.
+    It computes on a thread of its own, while the main thread waits where signals are seen. After
+    one nobody waits for the other thread, and what it finds is forgotten.
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments, **named)
@@ -218,22 +199,16 @@ def interruptible(function, *arguments, **named):
 
 
 def prefetched(function, items):
-    """Yield `function(item)` for every item, computing the next while the caller uses this one.
-
-    The function works on one thread of its own; the matrix products of both take one thread each.
-    """
-    items = list(items)
-    with (
-        single_blas_thread(),
-        ThreadPoolExecutor(1, initializer=_mark_this_thread) as pool,
-    ):
-        coming = None
-        for position in range(len(items) + 1):
-            ready = coming
-            if position < len(items):
-                coming = pool.submit(function, items[position])
-            if ready is not None:
-                yield ready.result()
+    """Yield `function(item)` for every item, computing the next while the caller uses this one, on
+    a thread of its own; the matrix products of both take one thread each."""
+    coming = deque()
+    with single_blas_thread(), ThreadPoolExecutor(1, initializer=_mark_this_thread) as pool:
+        for item in items:
+            coming.append(pool.submit(function, item))
+            if len(coming) > 1:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 # ------------------------------------------------------------------------------------------ memory
@@ -394,11 +369,8 @@ class Stopwatch:
 
 # ---------------------------------------------------------------------------------------- progress
 def wants_progress():
-    """Whether there is somebody to see it: not in a notebook that is executed without a front end.
-
-    A bar there would end up in the saved output. Jupyter's server names the session of a notebook
-    that a person has opened; KERNLAB_PROGRESS=0 or 1 decides otherwise.
-    """
+    """Whether there is somebody to see it: not in a notebook that is executed without a front end,
+    where it would end up in the saved output; KERNLAB_PROGRESS=0 or 1 decides otherwise."""
     chosen = os.environ.get("KERNLAB_PROGRESS")
     if chosen:
         return chosen != "0"
@@ -406,11 +378,8 @@ def wants_progress():
 
 
 def bar_options(wanted=True):
-    """Options of a tqdm bar: it comes after two seconds, goes when done, and only for people.
-
-    tqdm itself shows nothing where it does not write to a terminal, so neither in a notebook: there
-    the bar is asked for, if a person has opened it.
-    """
+    """Options of a tqdm bar: it comes after two seconds, goes when done, and only for people. In a
+    notebook, where tqdm itself shows nothing, it is asked for if a person has opened it."""
     asked_for = _in_kernel() or os.environ.get("KERNLAB_PROGRESS")
     hidden = not wants_progress() if asked_for else None
     return {"delay": 2, "leave": False, "disable": hidden if wanted else True}
