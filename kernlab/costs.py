@@ -1,14 +1,12 @@
 """What a fit will take, in seconds and bytes, before it is begun.
 
-The work of each approximation and of each solver is counted: operations of matrix products, kernel
-values, bytes that pass through memory, bytes that are held. What a count is worth in seconds is
-measured on this machine, once for each number of threads. How often an
-iteration is repeated depends on the data and on C: such numbers are typical ones (`TYPICAL`), found
-on the papers' sets at the solvers' own tolerances.
+Operations, kernel values and bytes are counted; what a count is worth in seconds is measured on
+this machine. How often an iteration is repeated depends on the data and on C: such numbers are
+typical ones (`TYPICAL`), found on the papers' sets at the solvers' own tolerances.
 """
 
 import math
-import time
+import timeit
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -41,25 +39,14 @@ TYPICAL = {
 }
 
 
-# --------------------------------------------------------------------------- this machine's rates
 @dataclass(frozen=True)
 class Rates:
-    """Per second, on all threads that are allowed.
+    """What this machine does in a second, on all threads that are allowed."""
 
-    Parameters
-    ----------
-    double, single : float
-        Operations of matrix products in that precision.
-    values : float
-        Gaussian kernel values between short rows.
-    moved : float
-        Bytes that pass through memory.
-    """
-
-    double: float
+    double: float  # operations of matrix products
     single: float
-    values: float
-    moved: float
+    values: float  # Gaussian kernel values between short rows
+    moved: float  # bytes through memory
 
 
 def rates():
@@ -88,15 +75,9 @@ def _measured(threads):
 
 def fastest(function, repeats=5):
     """Seconds of the fastest of some calls: what disturbs a call only slows it."""
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
+    return min(timeit.repeat(function, number=1, repeat=repeats))
 
 
-# ------------------------------------------------------------------------------- counts of work
 @dataclass(frozen=True)
 class Work:
     """Counts that take time (see `Rates`), and the bytes that are held for them."""
@@ -109,9 +90,12 @@ class Work:
 
     def seconds(self):
         """What these counts take on this machine."""
-        now = rates()
-        taken = self.double / now.double + self.single / now.single
-        return taken + self.values / now.values + self.moved / now.moved
+        now = vars(rates())
+        return sum(getattr(self, name) / rate for name, rate in now.items())
+
+    def times(self, m):
+        """The same work m times, one after the other."""
+        return Work(m * self.double, m * self.single, m * self.values, m * self.moved, self.held)
 
 
 @dataclass(frozen=True)
@@ -197,17 +181,16 @@ def cost_of(approximation, settings, solver, asked, sizes):
 def _landmarks(sizes, settings, mapped):
     n, q = sizes.rows, sizes.entries
     how, asked = settings.get("landmarks", "kmeans"), settings.get("n_landmarks", "sqrt")
+    rule = how if isinstance(how, str) else None
     further = settings.get("landmark_params") or {}
-    seen, passes, more = min(n, further.get("max_rows", MAX_ROWS)), 0, 0.0
-    k = len(how) if not isinstance(how, str) else min(resolve_n_landmarks(asked, n), n)
-    if isinstance(how, str) and how == "kmeans":
-        passes = 1 + further.get("n_steps", 3)
-    elif isinstance(how, str) and how in ("rpcholesky", "leverage"):
-        passes, more = 1, 2.0 * seen * k * k
+    seen = min(n, further.get("max_rows", MAX_ROWS))
+    k = min(resolve_n_landmarks(asked, n), n) if rule else len(how)
+    pivots = rule in ("rpcholesky", "leverage")
+    passes = 1 + further.get("n_steps", 3) if rule == "kmeans" else int(pivots)
     given = settings.get("dtype")
     width = np.dtype(given).itemsize if given else 4 if mapped and n * k >= SINGLE_FROM else 8
     work = Work(
-        double=2.0 * q * k * (n + passes * seen) + 4.0 * k**3 + more,
+        double=2.0 * q * k * (n + passes * seen) + 4.0 * k**3 + 2.0 * pivots * seen * k * k,
         values=n * k + 0.4 * passes * seen * k + k * k,
         held=1.0 * n * k * width + (24.0 if mapped else 8.0) * k * k + BLOCK_BYTES * thread_count(),
     )
@@ -215,8 +198,8 @@ def _landmarks(sizes, settings, mapped):
 
 
 def _fourier(sizes, settings):
+    """Cosines and sines take as long as some fifteen kernel values each."""
     n, D = sizes.rows, settings.get("n_components", 200)
-    # Cosines and sines take as long as some fifteen kernel values each.
     held = 12.0 * n * D + BLOCK_BYTES * thread_count()
     work = Work(double=n * sizes.entries * D, values=15.0 * n * D, held=held)
     return Part(work, D, 1.0 * n * D, 8, Work(double=1.0 * n * D * D))
@@ -273,29 +256,20 @@ def _newton(sizes, part, asked):
     n, m, k = sizes.rows, sizes.problems, part.rank
     active = TYPICAL["active"] * n * (0.4 if m > 2 else 1.0)  # of one class against the rest fewer
     products, passes = TYPICAL["products"] * active, TYPICAL["evaluations"] * n
-    direct = Work(
-        single=2.5 * active * k * k,
-        double=8.0 * k**3,
-        moved=4.0 * k * (products + passes),
-        held=28.0 * k * k + 100.0 * n,
-    )
-    grouped = Work(single=22.0 * k**3, moved=4.0 * k * (4.0 * products + passes), held=direct.held)
-    return _times(m, min((direct, grouped), key=Work.seconds))
-
-
-def _times(m, work):
-    """The same work for each of m problems, one after the other."""
-    counts = {name: m * getattr(work, name) for name in ("double", "single", "values", "moved")}
-    return Work(**counts, held=work.held)
+    held, moved = 28.0 * k * k + 100.0 * n, 4.0 * k * (products + passes)
+    direct = Work(8.0 * k**3, 2.5 * active * k * k, moved=moved, held=held)
+    moved = 4.0 * k * (4.0 * products + passes)
+    grouped = Work(single=22.0 * k**3, moved=moved, held=held)
+    return min((direct, grouped), key=Work.seconds).times(m)
 
 
 def _passes(sizes, part, asked, visits, width):
-    """So many passes over stored features, formed before."""
-    passes = 10.0 * asked["runs"] if asked.get("runs") else visits
-    formed = 1.0 * part.entries * part.rank * (asked.get("runs") or 1) if part.width else 0.0
-    own = Work(moved=8.0 * passes * part.entries, held=width * part.entries + 60.0 * sizes.rows)
-    total = _times(sizes.problems, own)
-    return replace(total, **{"double" if asked.get("runs") else "single": formed})
+    """So many passes over stored features, formed before, or in each of the runs asked for."""
+    runs = asked.get("runs")
+    moved = 8.0 * (10.0 * runs if runs else visits) * part.entries
+    own = Work(moved=moved, held=width * part.entries + 60.0 * sizes.rows).times(sizes.problems)
+    formed = 1.0 * part.entries * part.rank if part.width else 0.0
+    return replace(own, double=runs * formed) if runs else replace(own, single=formed)
 
 
 def _tron(sizes, part, asked):
@@ -314,16 +288,16 @@ def _hinge_admm(sizes, part, asked):
 
 
 def _interior(sizes, part, asked):
+    """Weighted products of small blocks come at a tenth of the rate of large ones."""
     n, k, steps = sizes.rows, part.rank, TYPICAL["interior"]
-    # Weighted products of small blocks, at a tenth of the rate of large ones.
-    own = Work(double=steps * (10.0 * n * k * k + k**3 / 3.0), moved=8.0 * steps * n * k,
-               held=24.0 * k * k + 200.0 * n)  # fmt: skip
-    return _times(sizes.problems, own)
+    double = steps * (10.0 * n * k * k + k**3 / 3.0)
+    held = 24.0 * k * k + 200.0 * n
+    return Work(double=double, moved=8.0 * steps * n * k, held=held).times(sizes.problems)
 
 
 def _newton_cg(sizes, part, asked):
     moved = max(8.0, part.width) * TYPICAL["cg"] * part.entries
-    return _times(sizes.problems, Work(moved=moved, held=100.0 * sizes.rows))
+    return Work(moved=moved, held=100.0 * sizes.rows).times(sizes.problems)
 
 
 def _dual_admm(sizes, part, asked):

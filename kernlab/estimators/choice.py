@@ -1,9 +1,7 @@
 """Which machine for these rows, with which parameters, and what that will cost.
 
-What is seen of the rows (their number, features, zeros, repetitions, and how fast the spectrum of
-the kernel matrix of a sample decays) and what each pair would take on this machine
-(`kernlab.costs`) decide; a search within the budget, on some of the rows, then finds gamma, C and
-the number of landmarks.
+What is seen of the rows and what each pair would take on this machine (`kernlab.costs`) decide; a
+search within the budget, on some of the rows, then finds gamma, C and the number of landmarks.
 """
 
 import time
@@ -16,6 +14,7 @@ import pandas as pd
 import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernlab.costs import Cost, Sizes, rates
@@ -39,31 +38,15 @@ ROOM = 0.8  # of the time left is what the last fit is allowed
 
 @dataclass(frozen=True)
 class Facts:
-    """What was seen of the rows before anything was chosen.
-
-    Parameters
-    ----------
-    sizes : kernlab.costs.Sizes
-    majority : float
-        The share of the most frequent class.
-    repeated : float
-        The share of rows of a sample that stand in it before.
-    uneven : float
-        The largest standard deviation of a feature over the median one.
-    gamma : float
-        1 / total variance, about which gamma is looked for.
-    rank, sampled : int
-        Eigenvalues that make up 99 % of the trace of the kernel matrix, at four times that gamma,
-        and the rows of that matrix.
-    """
+    """What was seen of the rows before anything was chosen."""
 
     sizes: Sizes
-    majority: float
-    repeated: float
-    uneven: float
-    gamma: float
-    rank: int
-    sampled: int
+    majority: float  # the share of the most frequent class
+    repeated: float  # the share of rows of a sample that stand in it before
+    uneven: float  # the largest standard deviation of a feature over the median one
+    gamma: float  # 1 / total variance, about which gamma is looked for
+    rank: int  # eigenvalues for 99 % of the trace of a kernel matrix, at four times that gamma
+    sampled: int  # rows of that matrix
 
     @property
     def useful(self):
@@ -109,12 +92,13 @@ class Recommendation:
         return None if self.curve is None else self.estimator.result_.relative_gap
 
     def __str__(self):
-        sizes, grid = self.facts.sizes, {n: _span(values) for n, values in self.ranges.items()}
+        spans = ", ".join(f"{name} in {_span(values)}" for name, values in self.ranges.items())
+        taken = "about" if self.curve is None else "it took"
         lines = [
             f"Take {self.estimator!r}.",
-            "Search " + ", ".join(f"{name} in {span}" for name, span in grid.items()) + ".",
-            f"A fit on {sizes.rows:,} rows takes {self.cost}; with the search "
-            f"{'it took' if self.curve is not None else 'about'} {self.seconds:.2g} s.",
+            f"Search {spans}.",
+            f"A fit on {self.facts.sizes.rows:,} rows takes {self.cost}; with the search "
+            f"{taken} {self.seconds:.2g} s.",
             "Why:",
             *(f"- {reason}" for reason in self.reasons),
         ]
@@ -131,17 +115,14 @@ def recommend(X, y=None, seconds=60, memory="4GB", fit=False, random_state=0):
     Parameters
     ----------
     X, y
-        As in `fit`: arrays, sparse matrices, DataFrames, files (y None where they have labels).
-        Labels of classes.
+        As in `fit`, with labels of classes.
     seconds : float, default 60
         For all: looking at the rows, search, and fit.
     memory : int or str, default "4GB"
         Bytes beside the rows themselves.
     fit : bool, default False
-        Whether to search within the budget, and to fit the machine that is found. gamma and C are
-        chosen on rows held out of a part of the rows, where settings that are behind on few rows
-        are not tried on more; then the number of landmarks, nested; the last fit is on all rows,
-        or on as many as the time left allows.
+        Whether to search within the budget, and to fit the machine that is found, on as many rows
+        as the time left allows.
     random_state : int, default 0
 
     Returns
@@ -170,80 +151,72 @@ def recommend(X, y=None, seconds=60, memory="4GB", fit=False, random_state=0):
     rates()
     facts = look_at(rows, random_state)
     found = _chosen(facts, float(seconds), memory, random_state)
-    if fit:
-        search = _Search(rows, found, float(seconds), began, memory, random_state)
-        found = search.run()
-    return found
+    return _Search(rows, found, float(seconds), began, random_state).run() if fit else found
 
 
 # --------------------------------------------------------------------------------- what is seen
 def look_at(rows, random_state=0):
     """`Facts` of `Rows` with labels, from their counts and a sample."""
-    labels, counts = np.unique(rows.labels, return_counts=True)
-    sizes = Sizes.of(rows, 1 if len(labels) == 2 else len(labels))
+    counts = np.unique(rows.labels, return_counts=True)[1]
     chosen = np.random.default_rng(random_state).permutation(len(rows))[:SAMPLE]
     X = rows.take(np.sort(chosen)).astype(np.float64)
     dense = X.toarray() if sp.issparse(X) and X.shape[1] <= SAMPLE else X
-    distinct = len(chosen)
-    if not sp.issparse(dense):
-        distinct = len(np.unique(dense, axis=0))
-        spread = dense.std(axis=0)
-    else:
-        square = np.asarray(dense.multiply(dense).mean(axis=0)).ravel()
-        spread = np.sqrt(np.maximum(square - np.asarray(dense.mean(axis=0)).ravel() ** 2, 0.0))
+    distinct = len(chosen) if sp.issparse(dense) else len(np.unique(dense, axis=0))
+    spread = np.sqrt(StandardScaler(with_mean=False).fit(dense).var_)
     varying = spread[spread > 0]
     gamma = float(resolve_gamma("variance", X))
     some = X[np.random.default_rng(random_state).permutation(X.shape[0])[:SPECTRUM]]
     values = np.sort(la.eigvalsh(RBF(4.0 * gamma)(some)))[::-1]
     rank = 1 + int(np.searchsorted(np.cumsum(values), EXPLAINED * values.sum()))
-    uneven = float(varying.max() / np.median(varying)) if len(varying) else 1.0
     return Facts(
-        sizes, float(counts.max() / counts.sum()), 1.0 - distinct / max(1, len(chosen)), uneven,
-        gamma, min(rank, some.shape[0]), some.shape[0],
-    )  # fmt: skip
+        sizes=Sizes.of(rows, 1 if len(counts) == 2 else len(counts)),
+        majority=float(counts.max() / counts.sum()),
+        repeated=1.0 - distinct / max(1, len(chosen)),
+        uneven=float(varying.max() / np.median(varying)) if len(varying) else 1.0,
+        gamma=gamma,
+        rank=min(rank, some.shape[0]),
+        sampled=some.shape[0],
+    )
 
 
 # -------------------------------------------------------------------------------- what is chosen
 def _chosen(facts, seconds, memory, random_state):
     """The recommendation that follows from facts and costs."""
     sizes, common = facts.sizes, {"C": 10.0, "gamma": facts.gamma, "max_memory": memory}
-    lasn = LASN(**common, random_state=random_state)
+    drawn = common | {"random_state": random_state}
+    lasn = LASN(**drawn)
     k, why = _landmarks(facts, seconds, memory, lasn)
+    components = {"n_components": k}
     machines = {
         "exact + newton": KernelMachine("exact", intercept="penalised", **common),
         "nystrom + newton": lasn.with_params(n_landmarks=k),
-        "nystrom + sbm": LLSVM(k, **common, random_state=random_state),
-        "fourier + newton": KernelMachine(
-            "fourier", **common, random_state=random_state, approximation_params={"n_components": k}
-        ),
+        "nystrom + sbm": LLSVM(k, **drawn),
+        "fourier + newton": KernelMachine("fourier", approximation_params=components, **drawn),
     }
     table = pd.DataFrame(
         [_candidate(name, one, sizes, seconds, memory) for name, one in machines.items()]
     )
-    possible = dict(zip(table["pair"], table["against"] == "", strict=True))
+    possible = list(table.loc[table["against"] == "", "pair"])
     ranges = {"gamma": [facts.gamma * float(g) for g in GAMMAS], "C": list(COSTS)}
-    if possible["exact + newton"]:
-        name, reasons = "exact + newton", [
-            f"{sizes.rows:,} rows are few enough for the exact kernel matrix: nothing is lost to an"
-            " approximation."
-        ]  # fmt: skip
-    else:
-        name, reasons = "nystrom + newton", [why]
-        if not possible[name] and possible["nystrom + sbm"]:
-            name = "nystrom + sbm"
-            reasons.append("Features of all rows do not fit in memory: they come in blocks.")
-        elif not possible[name]:
-            raise MemoryLimitError(
-                f"no machine on {sizes.rows:,} rows fits in {seconds:g} s and "
-                f"{format_bytes(memory)}: allow more, or give fewer rows.\n"
-                + table.to_string(index=False)
-            )
+    name, reasons = "nystrom + newton", [why]
+    if "exact + newton" in possible:
+        name = "exact + newton"
+        reasons = [f"{sizes.rows:,} rows are few enough for the exact kernel matrix: nothing is "
+                   "lost to an approximation."]  # fmt: skip
+    elif name not in possible and "nystrom + sbm" in possible:
+        name = "nystrom + sbm"
+        reasons.append("Features of all rows do not fit in memory: they come in blocks.")
+    elif name not in possible:
+        raise MemoryLimitError(
+            f"no machine on {sizes.rows:,} rows fits in {seconds:g} s and {format_bytes(memory)}: "
+            f"allow more, or give fewer rows.\n{table.to_string(index=False)}"
+        )
+    if name != "exact + newton":
         ranges["n_landmarks"] = _landmark_range(k)
     machine = machines[name]
     cost = machine.cost_on(sizes)
     planned = cost.seconds + _search_rows(machine, facts, seconds)[1]
-    reasons += _remarks(facts)
-    return Recommendation(machine, ranges, cost, planned, facts, reasons, table)
+    return Recommendation(machine, ranges, cost, planned, facts, reasons + _remarks(facts), table)
 
 
 def _landmarks(facts, seconds, memory, machine):
@@ -277,41 +250,34 @@ def _candidate(name, machine, sizes, seconds, memory):
 
 
 def _remarks(facts):
-    sizes, remarks = facts.sizes, []
-    if sizes.entries < 0.2 * sizes.features:
-        remarks.append(f"{1 - sizes.entries / sizes.features:.0%} of the values are zero; they are "
-                       "never filled in.")  # fmt: skip
-    if facts.repeated > 0.05:
-        remarks.append(f"{facts.repeated:.0%} of a sample's rows are repeated: rows held out may "
-                       "have been seen.")  # fmt: skip
-    if facts.uneven > 20:
-        remarks.append(f"One feature spreads {facts.uneven:.0f} times as far as the median one: "
-                       "scale the features first.")  # fmt: skip
-    if facts.majority > 0.9:
-        remarks.append(f"{facts.majority:.0%} of the rows are of one class: accuracy says little, "
-                       "and class_weight='balanced' may be wanted.")  # fmt: skip
-    return remarks
+    zeros = 1 - facts.sizes.entries / facts.sizes.features
+    remarks = {
+        f"{zeros:.0%} of the values are zero; they are never filled in.": zeros > 0.8,
+        f"{facts.repeated:.0%} of a sample's rows are repeated: rows held out may have been "
+        "seen.": facts.repeated > 0.05,
+        f"One feature spreads {facts.uneven:.0f} times as far as the median one: scale the "
+        "features first.": facts.uneven > 20,
+        f"{facts.majority:.0%} of the rows are of one class: accuracy says little, and "
+        "class_weight='balanced' may be wanted.": facts.majority > 0.9,
+    }
+    return [remark for remark, holds in remarks.items() if holds]
 
 
 def _search_rows(machine, facts, seconds):
     """How many rows the search sees, and the seconds that it is predicted to take."""
     size = min(facts.sizes.rows, SEARCH_ROWS)
     while True:
-        some = replace(facts.sizes, rows=size)
-        folds, quarter = FOLDS if size <= FEW_ROWS else 1, some.share(0.25)
-        tried = zip((quarter, some), (len(GAMMAS), len(GAMMAS) // 2), strict=True)
-        taken = sum(
-            folds * count * _path(_on_few(machine, sizes.rows).cost_on(sizes))
-            for sizes, count in tried
-        )
+        some, folds = replace(facts.sizes, rows=size), FOLDS if size <= FEW_ROWS else 1
+        tried = (some.share(0.25), len(GAMMAS)), (some, len(GAMMAS) // 2)
+        paths = (n * _path(_on_few(machine, part.rows).cost_on(part)) for part, n in tried)
+        taken = folds * sum(paths)
         if taken <= 0.5 * SEARCHED * seconds or size <= 500:
             break
         size //= 2
     if not _is_exact(machine):
         ks = _nested(machine, some, SEARCHED * seconds - taken)
-        taken += (
-            folds * NESTED_GAMMAS * _path(machine.with_params(n_landmarks=ks[-1]).cost_on(some))
-        )
+        largest = machine.with_params(n_landmarks=ks[-1])
+        taken += folds * NESTED_GAMMAS * _path(largest.cost_on(some))
     return size, taken
 
 
@@ -350,7 +316,7 @@ def _is_exact(machine):
 class _Search:
     """gamma and C on a part of the rows, then landmarks, then the fit, all within the budget."""
 
-    def __init__(self, rows, found, seconds, began, memory, random_state):
+    def __init__(self, rows, found, seconds, began, random_state):
         self.rows, self.found, self.seconds, self.began = rows, found, seconds, began
         self.random_state, self.tables, self.cut_short = random_state, [], False
         self.machine, self.exact = found.estimator, _is_exact(found.estimator)
@@ -449,16 +415,15 @@ class _Search:
         machine.fit(rows, y)
         curve = pd.concat(self.tables, ignore_index=True)
         columns = ("rows", "gamma", "n_landmarks", "C", "accuracy", "seconds")
-        shown = [name for name in columns if name in curve]
-        best = curve.loc[curve["accuracy"].idxmax()]
-        gap = machine.result_.relative_gap
+        curve = curve[[name for name in columns if name in curve]]
         reasons.append(
             f"{len(curve)} settings were tried; rows held out were right in "
-            f"{best['accuracy']:.1%}. The duality gap of the machine is {gap:.1e} of its objective."
+            f"{curve['accuracy'].max():.1%}. The duality gap of the machine is "
+            f"{machine.result_.relative_gap:.1e} of its objective."
         )
         taken = time.perf_counter() - self.began
         return replace(
-            found, estimator=machine, cost=cost, seconds=taken, reasons=reasons, curve=curve[shown]
+            found, estimator=machine, cost=cost, seconds=taken, reasons=reasons, curve=curve
         )
 
 
@@ -469,8 +434,7 @@ def _stratified(labels, random_state):
     codes = np.unique(labels, return_inverse=True)[1]
     place = np.empty(len(codes))
     for code in range(codes.max() + 1):
-        own = np.flatnonzero(codes == code)
-        own = generator.permutation(own)
+        own = generator.permutation(np.flatnonzero(codes == code))
         place[own] = (np.arange(len(own)) + generator.random()) / len(own)
         place[own[:2]] = -1.0
     return np.argsort(place, kind="stable")

@@ -41,37 +41,24 @@ def _by_rows(machines, rows):
     return getattr(first.approximation_, first.decides_by)(rows, dual.T, support)
 
 
-# ------------------------------------------------------------------------------------- how good
 def qualities_of(machines, rows, sample_weight=None):
     """The accuracy (of regressors: R^2) of each machine on rows with labels, from one pass."""
-    if rows.is_distributed:
-        return _qualities_on_cluster(machines, rows, sample_weight)
-    measure = accuracy_score if is_classifier(machines[0]) else r2_score
-    return [
-        float(measure(rows.labels, machine.answer(scores), sample_weight=sample_weight))
-        for machine, scores in zip(machines, scores_of(machines, rows), strict=True)
-    ]
-
-
-def _qualities_on_cluster(machines, rows, sample_weight):
+    if not rows.is_distributed:
+        measure = accuracy_score if is_classifier(machines[0]) else r2_score
+        return [
+            float(measure(rows.labels, machine.answer(scores), sample_weight=sample_weight))
+            for machine, scores in zip(machines, scores_of(machines, rows), strict=True)
+        ]
     rows = rows if sample_weight is None else rows.weighted(sample_weight)
     deciders = [machine.decider() for machine in machines]
     if is_classifier(machines[0]):
-        hits = rows.reduce_labelled(_hits, deciders)
-        return (hits[:-1] / hits[-1]).tolist()
+        wrong = rows.reduce_labelled(_losses, deciders, None)
+        return ((wrong[-1] - wrong[:-1]) / wrong[-1]).tolist()
     total, mean = rows.reduce_labelled(_weighted_sum)
-    left = rows.reduce_labelled(_squares, deciders, mean / total)
+    left = rows.reduce_labelled(_losses, deciders, mean / total)
     if left[-1] == 0.0:
         return [float(value == 0.0) for value in left[:-1]]
     return (1.0 - left[:-1] / left[-1]).tolist()
-
-
-def _hits(X, y, w, machines):
-    """The weight of the rows that each machine classifies rightly, and of all."""
-    w = np.ones(len(y)) if w is None else w
-    found = scores_of(machines, ArrayRows(X))
-    right = [w @ (m.answer(scores) == y) for m, scores in zip(machines, found, strict=True)]
-    return np.array([*right, w.sum()])
 
 
 def _weighted_sum(X, y, w):
@@ -79,9 +66,13 @@ def _weighted_sum(X, y, w):
     return float(w.sum()), float(w @ y)
 
 
-def _squares(X, y, w, machines, mean):
-    """The squares that each machine leaves, and those that the mean of all leaves."""
+def _losses(X, y, w, machines, mean):
+    """What each machine loses, and what is lost at most: the weights of rows in the wrong class; or
+    squares, beside those about the mean of all labels."""
     w = np.ones(len(y)) if w is None else w
-    found = scores_of(machines, ArrayRows(X))
-    left = [w @ (y - m.answer(scores)) ** 2 for m, scores in zip(machines, found, strict=True)]
-    return np.array([*left, w @ (y - mean) ** 2])
+    answers = [
+        m.answer(s) for m, s in zip(machines, scores_of(machines, ArrayRows(X)), strict=True)
+    ]
+    if mean is None:
+        return np.array([*(w @ (found != y) for found in answers), w.sum()])
+    return np.array([*(w @ (y - found) ** 2 for found in answers), w @ (y - mean) ** 2])

@@ -3,6 +3,7 @@
 import math
 import time
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,6 @@ from kernlab.estimators.machine import (
     WHERE_USED,
     Classifier,
     fit_together,
-    keep,
     same,
     some_rows,
     warn_if_no_better,
@@ -42,8 +42,8 @@ def _with_best_degree(machine, X, y, sample_weight):
     weights, balance = sample_weight, machine.class_weight
     if not rows.is_distributed:
         weights, balance = machine.row_weights(rows.labels, sample_weight), None
-    if weights is not None and not rows.is_distributed:
-        rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
+        if weights is not None:
+            rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
     degrees = range(largest_degree(*rows.shape, machine.max_degree), 0, -1)
     accuracies, best = dict.fromkeys(degrees, 0.0), None
     splits = [None] if pair else _splits(rows.labels, machine.validation, machine.random_state)
@@ -70,8 +70,7 @@ def _with_best_degree(machine, X, y, sample_weight):
     best.validation_accuracy_ = {s: accuracies[s] / len(splits) for s in sorted(degrees)}
     advice = "Try another basis, scale the features, raise max_degree, or take LASN."
     warn_if_no_better(machine, accuracies[degree] / len(splits), rows, advice)
-    total = time.perf_counter() - began
-    best.timings_ |= {"choose degree": choosing, "total": total}
+    best.timings_ |= {"choose degree": choosing, "total": time.perf_counter() - began}
     return best
 
 
@@ -111,15 +110,14 @@ def _splits(labels, validation, random_state):
     return [(np.sort(train), np.sort(held_out))]
 
 
+@dataclass(eq=False, repr=False)
 class FPC(Classifier):
     """Classification by polynomials without a margin: polynomial features, and ADMM on the hinge.
 
         minimise over u   1/m sum_i max(0, 1 - y_i f(x_i)),   f(x) = sum_j u_j (1 + x . eta_j)^s
 
-    The degree s takes the place of a regularisation parameter. Rows are read in blocks, from
-    arrays, sparse matrices, memory maps, or files, and the m x n features are never held: one pass
-    for their Gram matrix, one for each step. More than two classes are solved one against the rest,
-    all in the same passes.
+    The degree s takes the place of a regularisation parameter. Rows are read in blocks and the
+    m x n features are never held: one pass for their Gram matrix, one for each step.
 
     As the paper sets it, ADMM stops after a few steps, and what it then has is close to ridge
     regression on the labels (`max_iter=1` is exactly that). `to_optimum=True` goes on to the
@@ -151,16 +149,13 @@ class FPC(Classifier):
         share or folds the chosen degree is fitted again on all rows.
     max_degree : int, default 10
     class_weight, random_state, max_memory, verbose
-        See `KernelMachine`.
+        See `KernelMachine`, as for the other attributes.
 
     Attributes
     ----------
     degree_, n_centres_ : int
     validation_accuracy_ : dict
         Of each degree tried, with "cv".
-    approximation_ : PolynomialMap
-    coef_, results_, result_, timings_, nbytes_, n_iter_, classes_
-        See `KernelMachine`.
 
     Examples
     --------
@@ -172,34 +167,25 @@ class FPC(Classifier):
     (21, True)
     """
 
+    degree: object = "cv"
+    _: KW_ONLY
+    n_centres: int | None = None
+    centres: object = "first"
+    basis: str = "power"
+    scaling: str = "unit"
+    alpha: float = 1.0
+    beta: float = 1.0
+    tol: float = 5e-4
+    max_iter: int | None = None
+    to_optimum: bool = False
+    validation: object = 1 / 3
+    max_degree: int = 10
+
     approximation, loss, intercept, C = "polynomial", "hinge", "none", None
     solver = property(lambda machine: "hinge-interior" if machine.to_optimum else "hinge-admm")
     to_approximation = WHERE_USED | same("degree", "n_centres", "centres", "basis", "scaling")
     to_solver = SOLVER | same("alpha", "beta") | {"keep_dual": lambda machine: False}
-    chosen_by: ClassVar[dict] = {"degree": _with_best_degree}
-    tried: ClassVar[dict] = {"degree": _degrees_tried}
+    chosen_by: ClassVar[dict] = {"degree": (_with_best_degree, _degrees_tried)}
     keeps_weightless = False
     degree_ = property(lambda machine: machine.approximation_.degree)
     n_centres_ = property(lambda machine: machine.approximation_.n_centres_)
-
-    def __init__(
-        self,
-        degree="cv",
-        *,
-        n_centres=None,
-        centres="first",
-        basis="power",
-        scaling="unit",
-        alpha=1.0,
-        beta=1.0,
-        tol=5e-4,
-        max_iter=None,
-        to_optimum=False,
-        validation=1 / 3,
-        max_degree=10,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-    ):
-        keep(locals())

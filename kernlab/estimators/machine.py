@@ -1,17 +1,15 @@
 """What all machines do: validate, approximate, solve, store. The numbers are made elsewhere.
 
-What is a machine's own is declared: which values its parameters may have, and in two tables which
-of them go to which part, under which name. Machines that differ in what the solver is told only are
-fitted together: the approximation once, the solver once for all their C. So are machines on the
-first k of the same landmarks. One machine is the smallest such family, and a sweep is many of them.
+Machines that differ in what the solver is told only are fitted together: the approximation once,
+the solver once for all their C. So are machines on the first k of the same landmarks.
 """
 
 import time
 import warnings
 from collections.abc import Hashable
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -56,7 +54,7 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
     "merge": flag,
     "approximation": word,
     "solver": word,
-    "verbose": (lambda value, name: isinstance(value, bool) or not_negative(value, name), ()),
+    "verbose": lambda value, name: isinstance(value, bool) or not_negative(value, name),
 }
 LINEAR_FOLDS, MOST_FOR_LINEAR = 3, 2000  # of the linear machine that others are held against
 CLEARLY = 0.01  # worse, in accuracy
@@ -94,11 +92,6 @@ def is_word(value, word):
 SOLVER = same("loss", "intercept", "tol", "max_iter", "random_state")
 
 
-def keep(arguments):
-    """Store the arguments of a constructor, its `locals()`, under their names."""
-    vars(arguments.pop("self")).update(arguments)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What a machine asks of its parts: the arguments of each, C apart."""
@@ -119,26 +112,31 @@ def key_of(arguments, without=()):
 
 
 # ------------------------------------------------------------------------------------ machines
+@dataclass(eq=False, repr=False)
 class Pair:
     """A machine of an approximation and a solver; see `KernelMachine`.
 
     A subclass names `approximation` and `solver` of the registries (or has them as parameters),
-    declares what goes where, and says with `task` and `answer` what it learns.
+    declares what goes where, and says with `task` and `answer` what it learns: columns of -1 and 1,
+    or of numbers, and the class, or the number, for a row of scores.
     """
+
+    _: KW_ONLY
+    random_state: object = None
+    max_memory: object = None
+    verbose: bool = False
 
     to_approximation = KERNEL | WHERE_USED  # their names: ours, or a function of the machine
     to_solver = SOLVER
     paths: ClassVar[dict] = {}  # solvers by names that only this machine has, and by loss
-    chosen_by: ClassVar[dict] = {}  # who fits with the best value of a parameter that is "cv"
-    tried: ClassVar[dict] = {}  # and a function of the machine and the shape of the rows: which
-    # other values are fitted on which share of the rows, the last on all of them
+    # Who fits with the best value of a parameter that is "cv", and a function of the machine and
+    # the shape of the rows: which values are fitted on which share of the rows, the last on all.
+    chosen_by: ClassVar[dict] = {}
     approximation_params = solver_params = class_weight = C = None
-    verbose = False  # whether stages and steps are printed
     merge = False
     keeps_weightless = True  # whether rows of weight zero are seen by the approximation
     decides_by = "dual_decision"  # of approximations without features
 
-    # ------------------------------------------------------------------------ parameters
     def get_params(self, deep=True):
         """Parameters by name; if `deep`, entries of dictionaries as `solver_params__method`."""
         found = super().get_params(deep=deep)
@@ -228,8 +226,7 @@ class Pair:
         Returns
         -------
         kernlab.costs.Cost
-            `seconds` with the threads that are allowed now, `bytes` beside the rows themselves, and
-            seconds of its `stages`. The first call measures this machine, in less than two seconds.
+            The first call measures this machine, in less than two seconds.
 
         Examples
         --------
@@ -243,24 +240,20 @@ class Pair:
         rows = validate_rows(
             copy(self), X, y, supervised=True, numeric_labels=not is_classifier(self)
         )
-        problems = self.task(rows.labels)[1].shape[1]
-        return self.cost_on(Sizes.of(rows, problems))
+        return self.cost_on(Sizes.of(rows, self.task(rows.labels)[1].shape[1]))
 
     def cost_on(self, sizes):
         """What a fit takes on rows of these `kernlab.costs.Sizes`."""
-        if choose := self.chooser():
-            (by,) = (self.tried[name] for name, value in self.chosen_by.items() if value is choose)
+        if chooser := self.chooser():
             costs = [
                 self.with_params(**other).cost_on(sizes.share(share))
-                for other, share in by(self, (sizes.rows, sizes.features))
+                for other, share in chooser[1](self, (sizes.rows, sizes.features))
             ]
             seconds = sum(cost.seconds for cost in costs)
             most = max(cost.bytes for cost in costs)
             return Cost(seconds, most, costs[-1].rank, {"choose": seconds - costs[-1].seconds})
-        plan = self.plan()
-        return cost_of(
-            self.approximation, plan.approximation, plan.solver.name, plan.arguments, sizes
-        )
+        plan, name = self.plan(), self.approximation
+        return cost_of(name, plan.approximation, plan.solver.name, plan.arguments, sizes)
 
     # --------------------------------------------------------------------------- fitting
     def fit(self, X, y=None, sample_weight=None):
@@ -279,13 +272,13 @@ class Pair:
         self
         """
         self.plan()  # what no parameter can be is refused before anything is tried
-        if choose := self.chooser():
-            return self.become(vars(choose(self, X, y, sample_weight)))
+        if chooser := self.chooser():
+            return self.become(vars(chooser[0](self, X, y, sample_weight)))
         fit_together([self], X, y, sample_weight)
         return self
 
     def chooser(self):
-        """What fits a machine like this with the best value of the parameter that is "cv"."""
+        """The entry of `chosen_by` for the parameter that is "cv", None where none is."""
         asked = [name for name in self.chosen_by if is_word(getattr(self, name), "cv")]
         return self.chosen_by[asked[0]] if asked else None
 
@@ -345,11 +338,14 @@ class Pair:
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class Classifier(Pair, ClassifierMixin, BaseEstimator):
     """A pair that tells classes apart, more than two one against the rest."""
 
+    _: KW_ONLY
+    class_weight: object = None
+
     def task(self, labels):
-        """The classes, and a column of -1 and 1 for each binary problem."""
         check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
@@ -359,8 +355,8 @@ class Classifier(Pair, ClassifierMixin, BaseEstimator):
             )
         positives = classes[1:] if len(classes) == 2 else classes
         columns = np.empty((len(labels), len(positives)), dtype=np.int8, order="F")
-        for column, one in enumerate(positives):
-            columns[:, column] = np.where(labels == one, 1, -1)
+        for column, one in zip(columns.T, positives, strict=True):
+            column[:] = np.where(labels == one, 1, -1)
         return {"classes_": classes}, columns
 
     def decision_function(self, X):
@@ -368,7 +364,6 @@ class Classifier(Pair, ClassifierMixin, BaseEstimator):
         return self.rows_of(X).each(self.decider().decisions)
 
     def answer(self, scores):
-        """The class of each row of scores."""
         if len(self.classes_) == 2:
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(scores, axis=1)]
@@ -391,17 +386,11 @@ def fit_together(machines, X, y=None, sample_weight=None, *, shared=None, nested
     on : Approximation, default None
         Fitted on the same rows; it takes the place of the machines' own.
     """
-    if machines[0].verbose:
-        with telling(_teller(machines[0])):
-            return _fit_together(machines, X, y, sample_weight, shared, nested, on)
-    return _fit_together(machines, X, y, sample_weight, shared, nested, on)
-
-
-def _fit_together(machines, X, y, sample_weight, shared, nested, on):
-    began = time.perf_counter()
-    plans = [machine.plan() for machine in machines]
-    rows, weights, learnt, columns = _seen(machines[0], X, y, sample_weight)
-    with ExitStack() as held:  # by the workers of a cluster, if rows are there
+    began, first = time.perf_counter(), machines[0]
+    tell = telling(_teller(first)) if first.verbose else nullcontext()
+    with tell, ExitStack() as held:  # by the workers of a cluster, if rows are there
+        plans = [machine.plan() for machine in machines]
+        rows, weights, learnt, columns = _seen(first, X, y, sample_weight)
         if rows.is_distributed and not isinstance(X, Rows):
             held.callback(rows.release)
         approximation = on or _fitted(plans, rows, weights, learnt, shared, nested)
@@ -413,18 +402,14 @@ def _fit_together(machines, X, y, sample_weight, shared, nested, on):
         parts = sum(approximation.timings_.values())
         solved, starts = [], {}
         for size, key, members in _tasks(plans, nested):
-            plan, part, found = (
-                plans[members[0]],
-                approximation,
-                data[plans[members[0]].solver.needs],
-            )
+            plan, part = plans[members[0]], approximation
+            found = data[plan.solver.needs]
             if nested:
                 part = approximation.leading(min(size, approximation.rank_))
                 found = found.leading(part.rank_)
-            costs = [machines[i].C for i in members]
-            with _steps_told(machines[0], plan.solver) as step:
-                start, machine = starts.get(key), machines[0]
-                families = _solved(plan, costs, machine, part, found, columns, weights, start, step)
+            costs, start = [machines[i].C for i in members], starts.get(key)
+            with _steps_told(first, plan.solver) as step:
+                families = _solved(plan, costs, first, part, found, columns, weights, start, step)
             smallest = int(np.argmin(costs)) if nested else 0
             starts[key] = [family[smallest] for family in families]
             for place, i in enumerate(members):
@@ -466,27 +451,25 @@ def _seen(machine, X, y, sample_weight):
 
 def _seen_on_cluster(machine, rows, sample_weight):
     """The same of rows on a cluster: of their labels the distinct ones come here."""
-    plan = machine.plan()
-    if plan.solver.name not in ON_CLUSTER or machine.merge:
+    solver = machine.plan().solver.name
+    if solver not in ON_CLUSTER or machine.merge:
         raise ValueError(
-            f"solver {plan.solver.name!r} does not work on rows of a cluster: take one of "
+            f"solver {solver!r} does not work on rows of a cluster: take one of "
             f"{', '.join(ON_CLUSTER)}, or call compute() on the rows"
         )
     if sample_weight is not None:
         rows = rows.weighted(sample_weight)
         rows = rows if machine.keeps_weightless else rows.of_positive_weight()
-    if is_classifier(machine):
-        labels, counts = rows.distinct_labels()
-        task, code = machine.task(labels)
-        factors = None
-        if machine.class_weight is not None:
-            given = machine.class_weight
-            if isinstance(given, str) and given == "balanced":
-                given = dict(zip(labels, counts.sum() / (len(labels) * counts), strict=True))
-            factors = compute_sample_weight(given, labels)
-        targets = Targets(rows, labels, code, factors)
-    else:
-        task, targets = {}, Targets(rows)
+    if not is_classifier(machine):
+        targets = Targets(rows)
+        return rows, targets.weights(), {}, targets
+    (labels, counts), factors, given = rows.distinct_labels(), None, machine.class_weight
+    task, code = machine.task(labels)
+    if given is not None:
+        if is_word(given, "balanced"):
+            given = dict(zip(labels, counts.sum() / (len(labels) * counts), strict=True))
+        factors = compute_sample_weight(given, labels)
+    targets = Targets(rows, labels, code, factors)
     return rows, targets.weights(), task, targets
 
 
@@ -550,10 +533,8 @@ def _steps_told(machine, solver):
 
 def _figures(row):
     """The figures of a row of a solver's trace, in words."""
-    named = {"objective": "objective", "residual": "residual or gap"}
-    told = [
-        f"{words} {row[name]:.3e}" for name, words in named.items() if row.get(name) is not None
-    ]
+    named = (("objective", "objective"), ("residual", "residual or gap"))
+    told = [f"{words} {row[name]:.3e}" for name, words in named if row.get(name) is not None]
     return ", ".join([*told, f"{row.get('seconds', 0.0):.1f} s"])
 
 
@@ -622,8 +603,7 @@ def _linear_accuracy(rows):
     some = np.sort(draw.choice(n, min(n, MOST_FOR_LINEAR), replace=False))
     X, y = rows.take(some), rows.labels[some]
     # Its coordinate descent always ends, which its Newton method does not on vanishing features.
-    linear = LinearSVC(dual=True, max_iter=300, random_state=0)
-    model = make_pipeline(MaxAbsScaler(), linear)
+    model = make_pipeline(MaxAbsScaler(), LinearSVC(dual=True, max_iter=300, random_state=0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is a yardstick, of a few hundredths of a second
         return float(cross_val_score(model, X, y, cv=LINEAR_FOLDS).mean())

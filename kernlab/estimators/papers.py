@@ -4,6 +4,7 @@ LLSVM (Zhang, Lan, Wang and Moerchen 2012), LASN (Jiang and Li 2020) and ADMM-HS
 Gondzio 2021); the sparse machine and FPC, which may choose a parameter, have modules of their own.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
 from typing import ClassVar
 
@@ -18,22 +19,20 @@ from kernlab.estimators.machine import (
     Pair,
     fit_together,
     gamma_of,
-    keep,
     same,
 )
 
-LANDMARKS = same("n_landmarks", "landmarks", "factor", "dtype", "landmark_params")
 
-
+@dataclass(eq=False, repr=False)
 class KernelMachine(Classifier):
     """A kernel support vector machine through an approximation and a solver of your choice.
 
         minimise   1/2 |w|^2 + C sum_i loss(y_i (w . phi(x_i) + b))
 
-    Every method of kernlab is such a pair; `kernlab.approximations.APPROXIMATIONS` and
-    `kernlab.solvers.SOLVERS` list what there is. A pair that cannot work together says what is
-    missing, and a parameter that a part does not take is refused. More than two classes are solved
-    one against the rest, with all that can be shared (landmarks, features, factors) computed once.
+    `kernlab.approximations.APPROXIMATIONS` and `kernlab.solvers.SOLVERS` list what there is. A pair
+    that cannot work together says what is missing, and a parameter that a part does not take is
+    refused. More than two classes are solved one against the rest, with all that can be shared
+    (landmarks, features, factors) computed once.
 
     Parameters
     ----------
@@ -59,9 +58,7 @@ class KernelMachine(Classifier):
     max_memory : int or str, default None
         Bytes, or "4GB"; None for half of what is free.
     verbose : bool, default False
-        Whether to print each stage as it begins and ends, and at most once a second the solver's
-        step, objective, residual or gap, and seconds. Otherwise bars come by themselves, on a
-        terminal or in a notebook, where something takes long.
+        Whether to print each stage, and at most once a second what the solver has reached.
     approximation_params, solver_params : dict, default None
         Further parameters of the parts. `set_params`, `GridSearchCV` and `sweep` reach an entry as
         approximation_params__n_landmarks.
@@ -93,39 +90,57 @@ class KernelMachine(Classifier):
     0.995
     """
 
-    def __init__(
-        self,
-        approximation="nystrom",
-        solver="newton",
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        C=1.0,
-        loss="squared_hinge",
-        intercept="free",
-        tol=None,
-        max_iter=None,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-        approximation_params=None,
-        solver_params=None,
-    ):
-        keep(locals())
+    approximation: str = "nystrom"
+    solver: str = "newton"
+    _: KW_ONLY
+    kernel: object = "rbf"
+    gamma: object = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    C: float = 1.0
+    loss: str = "squared_hinge"
+    intercept: str = "free"
+    tol: float | None = None
+    max_iter: int | None = None
+    approximation_params: dict | None = None
+    solver_params: dict | None = None
 
 
-class LASN(Classifier):
+@dataclass(eq=False, repr=False)
+class OnLandmarks(Pair):
+    """What machines on Nystrom features have in common, with LASN's defaults."""
+
+    n_landmarks: object = "sqrt"
+    _: KW_ONLY
+    landmarks: object = "kmeans"
+    kernel: object = "rbf"
+    gamma: object = "variance"
+    degree: int = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    intercept: str = "penalised"
+    factor: str = "cholesky"
+    dtype: object = None
+    tol: float = 1e-6
+    max_iter: int = 200
+    landmark_params: dict | None = None
+    solver_params: dict | None = None
+
+    approximation = "nystrom"
+    to_approximation = (
+        KERNEL | WHERE_USED | same("n_landmarks", "landmarks", "factor", "dtype", "landmark_params")
+    )
+    landmarks_ = property(attrgetter("approximation_.landmarks_"))
+
+
+@dataclass(eq=False, repr=False)
+class LASN(OnLandmarks, Classifier):
     """Kernel classification by Nystrom features and Newton's method on the squared hinge.
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))^2
 
     with f(x) = M^T k(landmarks, x) (LASN eq. 16 to 21). Training is the choice of the landmarks,
-    one pass over the kernel values, and a few Newton steps to a certified optimum; the features
-    of a row are formed only while it is on the wrong side of its margin. Several classes are
-    solved one against the rest, from the same kernel values.
+    one pass over the kernel values, and a few Newton steps to a certified optimum.
 
     Parameters
     ----------
@@ -133,11 +148,8 @@ class LASN(Classifier):
         k, or the square root of the number of rows.
     landmarks : str or array of shape (k, n_features), default "kmeans"
         "kmeans" (the paper's), "uniform", "first", "rpcholesky", "leverage", or the points.
-    kernel, gamma, degree, coef0
-        See `KernelMachine`; the paper's gamma, and the default, is "variance".
     C : float, default 10.0
-        Multiplies the sum of losses; the paper's is 10.
-    intercept : {"penalised", "free", "none"}, default "penalised"
+        Multiplies the sum of losses; 10 is the paper's, as "variance" is for gamma.
     factor : {"cholesky", "eigen-drop", "eigen-replace"}, default "cholesky"
         "eigen-drop" is the paper's treatment of tiny eigenvalues (see `Nystrom`).
     dtype : {"float64", "float32"}, default None
@@ -145,21 +157,17 @@ class LASN(Classifier):
         it; the solver goes on in double where it does not.
     tol : float, default 1e-6
         Of the gradient relative to the gradient at zero.
-    max_iter : int, default 200
-        Newton steps.
-    landmark_params : dict, default None
-        Further arguments of `choose_landmarks`: max_rows, candidates, n_steps.
-    solver_params : dict, default None
-        Further arguments of `solve_newton`: method, eta, gap_tol, warm_up.
-    class_weight, random_state, max_memory, verbose
-        See `KernelMachine`.
+    landmark_params, solver_params : dict, default None
+        Further arguments of `choose_landmarks` (max_rows, candidates, n_steps) and of
+        `solve_newton` (method, eta, gap_tol, warm_up).
+    kernel, gamma, degree, coef0, intercept, max_iter, class_weight, random_state, max_memory, \
+verbose
+        See `KernelMachine`, as for the other attributes.
 
     Attributes
     ----------
     landmarks_ : array of shape (k, n_features)
         In the order of the features.
-    approximation_, coef_, intercept_, results_, result_, n_iter_, timings_, nbytes_, classes_
-        See `KernelMachine`.
 
     Examples
     --------
@@ -171,42 +179,16 @@ class LASN(Classifier):
     (True, True)
     """
 
-    approximation, solver, loss = "nystrom", "newton", "squared_hinge"
-    to_approximation = KERNEL | WHERE_USED | LANDMARKS
-    landmarks_ = property(attrgetter("approximation_.landmarks_"))
-
-    def __init__(
-        self,
-        n_landmarks="sqrt",
-        *,
-        landmarks="kmeans",
-        kernel="rbf",
-        gamma="variance",
-        degree=3,
-        coef0=1.0,
-        C=10.0,
-        intercept="penalised",
-        factor="cholesky",
-        dtype=None,
-        tol=1e-6,
-        max_iter=200,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-        landmark_params=None,
-        solver_params=None,
-    ):
-        keep(locals())
+    solver, loss = "newton", "squared_hinge"
 
 
-class LASNRegressor(Pair, RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class LASNRegressor(OnLandmarks, RegressorMixin, BaseEstimator):
     """Kernel regression by Nystrom features and Newton's method.
 
         minimise over w, b   1/2 |w|^2 + C sum_i max(0, |w . f(x_i) + b - t_i| - epsilon)^2
 
-    The LASN paper says that its method "is also applicable to SVR models"; this is how: the
-    squared epsilon-insensitive loss is the squared distance of a score to an interval about its
+    The squared epsilon-insensitive loss is the squared distance of a score to an interval about its
     target, as the squared hinge is to a half-line, and the same iteration solves it.
 
     Parameters
@@ -216,12 +198,7 @@ class LASNRegressor(Pair, RegressorMixin, BaseEstimator):
     intercept : {"free", "penalised", "none"}, default "free"
     n_landmarks, landmarks, kernel, gamma, degree, coef0, C, factor, dtype, tol, max_iter, \
 random_state, max_memory, verbose, landmark_params, solver_params
-        See `LASN`.
-
-    Attributes
-    ----------
-    landmarks_, approximation_, coef_, intercept_, results_, result_, n_iter_, timings_, nbytes_
-        See `LASN`.
+        See `LASN`, as for the attributes.
 
     Examples
     --------
@@ -233,45 +210,22 @@ random_state, max_memory, verbose, landmark_params, solver_params
     True
     """
 
-    approximation, solver, loss = "nystrom", "newton", "squared_epsilon_insensitive"
-    to_approximation = KERNEL | WHERE_USED | LANDMARKS
-    to_solver = SOLVER | same("epsilon")
-    landmarks_ = property(attrgetter("approximation_.landmarks_"))
+    _: KW_ONLY
+    epsilon: float = 0.1
+    intercept: str = "free"
 
-    def __init__(
-        self,
-        n_landmarks="sqrt",
-        *,
-        landmarks="kmeans",
-        kernel="rbf",
-        gamma="variance",
-        degree=3,
-        coef0=1.0,
-        C=10.0,
-        epsilon=0.1,
-        intercept="free",
-        factor="cholesky",
-        dtype=None,
-        tol=1e-6,
-        max_iter=200,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-        landmark_params=None,
-        solver_params=None,
-    ):
-        keep(locals())
+    solver, loss = "newton", "squared_epsilon_insensitive"
+    to_solver = SOLVER | same("epsilon")
 
     def task(self, labels):
-        """The targets as a column."""
         return {}, np.asarray(labels, dtype=np.float64)[:, None]
 
     def answer(self, scores):
-        """The scores are the values."""
         return scores[:, 0]
 
 
-class LLSVM(Classifier):
+@dataclass(eq=False, repr=False)
+class LLSVM(OnLandmarks, Classifier):
     """Kernel classification by Nystrom features and selective block minimization.
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))
@@ -283,18 +237,11 @@ class LLSVM(Classifier):
 
     Parameters
     ----------
-    n_landmarks, landmarks, kernel, gamma, degree, coef0
-        See `LASN`.
-    C : float, default 1.0
-        Multiplies the sum of losses.
     loss : {"hinge", "squared_hinge"}, default "hinge"
         The hinge is the paper's.
     intercept : {"penalised", "none"}, default "penalised"
     factor : {"cholesky", "eigen-drop", "eigen-replace"}, default "cholesky"
         "eigen-replace" is the paper's treatment of tiny eigenvalues.
-    dtype : {"float64", "float32"}, default None
-        Of the features; None for that of X, and for single precision where there are many and the
-        tolerance bears it.
     runs : int, default None
         Over the data; None for as many as `tol` takes; 1 is the paper's, which warns where it
         leaves a gap above a tenth of the objective.
@@ -306,16 +253,9 @@ class LLSVM(Classifier):
         Of the duality gap relative to the objective.
     max_iter : int, default 100
         Runs over the data at most.
-    landmark_params : dict, default None
-        Further arguments of `choose_landmarks`: max_rows, candidates, n_steps.
-    class_weight, random_state, max_memory, verbose
-        See `KernelMachine`.
-
-    Attributes
-    ----------
-    landmarks_, approximation_, coef_, intercept_, results_, result_, n_iter_, timings_, nbytes_, \
-classes_
-        See `LASN`.
+    n_landmarks, landmarks, kernel, gamma, degree, coef0, C, dtype, landmark_params, \
+solver_params, class_weight, random_state, max_memory, verbose
+        See `LASN`, as for the attributes; C is 1 by default.
 
     Examples
     --------
@@ -327,39 +267,20 @@ classes_
     (True, True)
     """
 
-    approximation, solver = "nystrom", "sbm"
-    to_approximation = KERNEL | WHERE_USED | LANDMARKS
+    _: KW_ONLY
+    C: float = 1.0
+    loss: str = "hinge"
+    runs: int | None = None
+    block_rows: int | None = None
+    drop: float = 0.75
+    tol: float = 1e-3
+    max_iter: int = 100
+
+    solver = "sbm"
     to_solver = SOLVER | same("runs", "block_rows", "drop")
-    landmarks_ = property(attrgetter("approximation_.landmarks_"))
-
-    def __init__(
-        self,
-        n_landmarks="sqrt",
-        *,
-        landmarks="kmeans",
-        kernel="rbf",
-        gamma="variance",
-        degree=3,
-        coef0=1.0,
-        C=1.0,
-        loss="hinge",
-        intercept="penalised",
-        factor="cholesky",
-        dtype=None,
-        runs=None,
-        block_rows=None,
-        drop=0.75,
-        tol=1e-3,
-        max_iter=100,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-        landmark_params=None,
-    ):
-        keep(locals())
 
 
+@dataclass(eq=False, repr=False)
 class HSSSVC(Classifier):
     """Kernel classification through a hierarchical approximation of the kernel matrix.
 
@@ -368,8 +289,7 @@ class HSSSVC(Classifier):
         minimise over w, b   1/2 |w|^2 + C sum_i max(0, 1 - y_i (w . phi(x_i) + b))
 
     For one h the kernel matrix is compressed and K~ + beta I factorised once; every class and every
-    C is then a right-hand side of that factor. `sweep` over C and h shares all that can be shared:
-    the tree and the neighbours for all h, the factor for all C, which are solved as one block.
+    C is then a right-hand side of that factor, and `sweep` solves all C as one block.
 
     Parameters
     ----------
@@ -390,9 +310,8 @@ class HSSSVC(Classifier):
     rel_tol, abs_tol, max_rank : default 1e-2, 1e-8 and 50,000
         Where the bases of clusters end (see `HSSKernel`).
     leaf_size, clustering, approximate_neighbors, mode, dtype
-        Of the approximation, as well.
+        Of `HSSKernel`, as well.
     loss : {"hinge", "squared_hinge"}, default "hinge"
-    intercept : {"free", "penalised", "none"}, default "free"
     relaxation, acceleration : default None
         Of ADMM; None for none of both with a fixed number of steps, and for the solver's own
         defaults with a tolerance.
@@ -402,7 +321,7 @@ class HSSSVC(Classifier):
         By the kernel between new rows and all support vectors; or by K~'s own skeletons, which are
         fewer: much faster, and about as exact as K~.
     class_weight, random_state, max_memory, verbose, approximation_params, solver_params
-        See `KernelMachine`.
+        See `KernelMachine`, as for the other attributes.
 
     Attributes
     ----------
@@ -410,8 +329,6 @@ class HSSSVC(Classifier):
         The width in use, and the beta of the last step.
     approximation_ : HSSKernel
         With `quality()` and `save(path)`.
-    dual_coef_, support_, intercept_, results_, result_, n_iter_, timings_, nbytes_, classes_
-        See `KernelMachine`.
 
     Examples
     --------
@@ -422,6 +339,29 @@ class HSSSVC(Classifier):
     >>> machine.fit(X, y).score(X, y) > 0.99
     True
     """
+
+    C: float = 1.0
+    h: object = "scale"
+    beta: object = "auto"
+    _: KW_ONLY
+    max_iter: int = 10
+    tol: float | None = None
+    rel_tol: float = 1e-2
+    abs_tol: float = 1e-8
+    max_rank: int = 50_000
+    leaf_size: int | None = None
+    clustering: str = "2means"
+    approximate_neighbors: int = 64
+    mode: str = "fast"
+    dtype: object = None
+    loss: str = "hinge"
+    intercept: str = "free"
+    relaxation: float | None = None
+    acceleration: int | None = None
+    certificate: str = "approximate"
+    prediction: str = "exact"
+    approximation_params: dict | None = None
+    solver_params: dict | None = None
 
     approximation, solver, kernel = "hss", "dual-admm", "rbf"
     to_approximation = (
@@ -437,37 +377,6 @@ class HSSSVC(Classifier):
     }
     h_ = property(lambda machine: 1.0 / np.sqrt(2.0 * machine.approximation_.kernel_.gamma))
     beta_ = property(lambda machine: machine.result_.trace[-1]["beta"])
-
-    def __init__(
-        self,
-        C=1.0,
-        h="scale",
-        beta="auto",
-        *,
-        max_iter=10,
-        tol=None,
-        rel_tol=1e-2,
-        abs_tol=1e-8,
-        max_rank=50_000,
-        leaf_size=None,
-        clustering="2means",
-        approximate_neighbors=64,
-        mode="fast",
-        dtype=None,
-        loss="hinge",
-        intercept="free",
-        relaxation=None,
-        acceleration=None,
-        certificate="approximate",
-        prediction="exact",
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-        approximation_params=None,
-        solver_params=None,
-    ):
-        keep(locals())
 
     @property
     def decides_by(self):

@@ -1,10 +1,7 @@
-"""The sparse kernel machine: compact support, sparse Cholesky, LIBLINEAR (Abdellatif 2019).
-
-The thesis took the sigma with the best accuracy on the test rows. A width is to be judged by rows
-that it was not fitted to, and not to be tried at all where its matrix would be too dense to hold.
-"""
+"""The sparse kernel machine: compact support, sparse Cholesky, LIBLINEAR (Abdellatif 2019)."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
 from typing import ClassVar
 
@@ -22,7 +19,6 @@ from kernlab.estimators.machine import (
     WHERE_USED,
     Classifier,
     gamma_of,
-    keep,
     same,
     warn_if_no_better,
 )
@@ -35,15 +31,7 @@ WIDTHS = 2.0 ** -np.arange(8)  # tried by default, of the largest that the floor
 
 
 def cross_validate_sigma(
-    machine,
-    X,
-    y,
-    sigmas=None,
-    *,
-    floor=0.99,
-    n_folds=N_FOLDS,
-    sample_weight=None,
-    random_state=None,
+    machine, X, y, sigmas=None, *, floor=0.99, n_folds=5, sample_weight=None, random_state=None
 ):
     """Cross-validated accuracy of a SparseCholeskySVC for each sigma whose matrix is sparse enough.
 
@@ -51,14 +39,13 @@ def cross_validate_sigma(
     ----------
     machine : SparseCholeskySVC
         Where it merges equal rows, sparsity is that of the distinct ones.
-    X, y, sample_weight
+    X, y, sample_weight, random_state
         As in `fit`.
     sigmas : list of float, default None
         The widths; None for the largest that the floor allows, and seven halvings of it.
     floor : float, default 0.99
         The share of zeros that the kernel matrix must have; a width below it is not tried.
     n_folds : int, default 5
-    random_state : int, default None
 
     Returns
     -------
@@ -84,38 +71,34 @@ def cross_validate_sigma(
     ]
     table[["accuracy", "standard_error", "seconds"]] = np.nan, np.nan, 0.0
     if enough.any():
-        with warnings.catch_warnings():
-            # Of the machine that is returned it is said; among candidates narrow widths are meant
-            # to be there, and their scores say what they are worth.
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+        grid = {"sigma": list(table.loc[enough, "sigma"])}
+        with warnings.catch_warnings():  # narrow widths are meant to be among the candidates
             warnings.simplefilter("ignore", NearlyDiagonalWarning)
             tried = sweep(
-                machine, X, y, {"sigma": list(table.loc[enough, "sigma"])},
-                sample_weight=sample_weight, progress=False,
-                validation=StratifiedKFold(n_folds, shuffle=True, random_state=random_state),
-            )  # fmt: skip
+                machine, X, y, grid, sample_weight=sample_weight, validation=folds, progress=False
+            )
         tried = tried.reindex(columns=list(dict.fromkeys([*tried, *MEASURED])))  # where all failed
-        table.loc[enough, "accuracy"] = tried["cv_accuracy"].to_numpy()
-        errors = tried["cv_accuracy_sd"].to_numpy() / np.sqrt(n_folds)
-        table.loc[enough, "standard_error"] = errors
-        spent = n_folds * (tried["fit_seconds"] + tried["predict_seconds"]).to_numpy()
-        table.loc[enough, "seconds"] = spent
-        failed = table.index[enough][tried["status"] == "failed"]
-        table.loc[failed, "status"] = tried.loc[tried["status"] == "failed", "message"].to_numpy()
+        tried.index = table.index[enough]
+        table.loc[enough, "accuracy"] = tried["cv_accuracy"]
+        table.loc[enough, "standard_error"] = tried["cv_accuracy_sd"] / np.sqrt(n_folds)
+        table.loc[enough, "seconds"] = n_folds * (tried["fit_seconds"] + tried["predict_seconds"])
+        failed = tried[tried["status"] == "failed"]
+        table.loc[failed.index, "status"] = failed["message"]
     return table
 
 
 def best_sigma(table):
     """The smallest of the widths with the best accuracy: of two as good, the sparser."""
     tried = table[table.status == "ok"]
-    if tried.empty:
-        failed = [s for s in table.status if not s.startswith("sparsity")]
-        if failed:
-            raise ValueError(f"no sigma could be tried: {failed[0]}")
-        raise ValueError(
-            "no sigma was tried: each gives a matrix denser than the floor. Lower the floor, or "
-            f"try widths below {table.sigma.min():.3g}"
-        )
-    return float(tried.loc[tried.accuracy == tried.accuracy.max(), "sigma"].min())
+    if not tried.empty:
+        return float(tried.loc[tried.accuracy == tried.accuracy.max(), "sigma"].min())
+    if failed := [text for text in table.status if not text.startswith("sparsity")]:
+        raise ValueError(f"no sigma could be tried: {failed[0]}")
+    raise ValueError(
+        "no sigma was tried: each gives a matrix denser than the floor. Lower the floor, or "
+        f"try widths below {table.sigma.min():.3g}"
+    )
 
 
 def _with_best_sigma(machine, X, y, sample_weight):
@@ -128,15 +111,10 @@ def _with_best_sigma(machine, X, y, sample_weight):
             f"sigma='cv' leaves out a fifth of each class in turns, but one has {rarest} rows: "
             "give sigma a number"
         )
-    weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    table = cross_validate_sigma(
-        machine,
-        rows.whole(machine.max_memory),
-        rows.labels,
-        floor=default_sparsity(len(rows)) if machine.sparsity is None else machine.sparsity,
-        sample_weight=weights,
-        random_state=machine.random_state,
-    )
+    floor = default_sparsity(len(rows)) if machine.sparsity is None else machine.sparsity
+    settings = {"sample_weight": sample_weight, "random_state": machine.random_state}
+    whole = rows.whole(machine.max_memory)
+    table = cross_validate_sigma(machine, whole, rows.labels, floor=floor, **settings)
     fitted = machine.with_params(sigma=best_sigma(table)).fit(X, y, sample_weight)
     fitted.sigma_table_ = table
     advice = (
@@ -148,10 +126,11 @@ def _with_best_sigma(machine, X, y, sample_weight):
 
 
 def _widths_tried(machine, shape):
-    """Eight widths in five folds, the widest on all rows."""
-    return [*[({"sigma": "quantile"}, 0.8)] * 40, ({"sigma": "quantile"}, 1.0)]
+    width, tried = {"sigma": "quantile"}, len(WIDTHS) * N_FOLDS
+    return [*[(width, 0.8)] * tried, (width, 1.0)]
 
 
+@dataclass(eq=False, repr=False)
 class SparseCholeskySVC(Classifier):
     """Kernel classification with a kernel that is zero between rows that are far apart.
 
@@ -159,8 +138,8 @@ class SparseCholeskySVC(Classifier):
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . phi(x_i) + b))^2
 
-    The kernel matrix K is sparse and only its entries are ever touched. Two paths lead from there
-    to the same optimum, and neither falls back to the other:
+    The kernel matrix K is sparse and only its entries are ever touched. Two ways lead from there to
+    the same optimum:
 
     - solver="cholesky", the thesis': K + shift I = L L^T with few entries in L, rows of L as
       features, LIBLINEAR on them, dual variables by a triangular solve, decisions by the kernel;
@@ -199,7 +178,7 @@ class SparseCholeskySVC(Classifier):
     backend : {"auto", "cholmod", "superlu"}, default "auto"
     tol, max_iter, class_weight, random_state, max_memory, verbose, approximation_params, \
 solver_params
-        See `KernelMachine`.
+        See `KernelMachine`, as for the other attributes.
 
     Attributes
     ----------
@@ -210,9 +189,6 @@ solver_params
         The distinct rows and how often each stands in X; None where none were merged.
     sigma_table_ : DataFrame
         With "cv".
-    approximation_, dual_coef_, support_, intercept_, results_, result_, n_iter_, timings_, \
-nbytes_, classes_
-        See `KernelMachine`.
 
     Examples
     --------
@@ -224,6 +200,24 @@ nbytes_, classes_
     (True, True)
     """
 
+    C: float = 1.0
+    _: KW_ONLY
+    sigma: object = "quantile"
+    alpha: object = None
+    l: object = "askey-odd"
+    solver: str = "cholesky"
+    sparsity: float | None = None
+    loss: str = "squared_hinge"
+    intercept: str = "penalised"
+    shift: float = 1e-4
+    merge: bool = False
+    ordering: str = "amd"
+    backend: str = "auto"
+    tol: float | None = None
+    max_iter: int | None = None
+    approximation_params: dict | None = None
+    solver_params: dict | None = None
+
     approximation, kernel = "compact", "rbf"
     paths: ClassVar[dict] = {
         "cholesky": {"squared_hinge": "liblinear-tron", "hinge": "liblinear-dcd"},
@@ -234,36 +228,9 @@ nbytes_, classes_
         | {"gamma": gamma_of("sigma")}
         | same("alpha", "l", "sparsity", "shift", "ordering", "backend")
     )
-    chosen_by: ClassVar[dict] = {"sigma": _with_best_sigma}
-    tried: ClassVar[dict] = {"sigma": _widths_tried}
+    chosen_by: ClassVar[dict] = {"sigma": (_with_best_sigma, _widths_tried)}
     distinct_ = None
     sigma_ = property(lambda machine: 1.0 / np.sqrt(2.0 * machine.approximation_.kernel_.gamma))
     sparsity_ = property(attrgetter("approximation_.sparsity_"))
     factor_sparsity_ = property(attrgetter("approximation_.factor_sparsity_"))
     permutation_ = property(attrgetter("approximation_.permutation_"))
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        sigma="quantile",
-        alpha=None,
-        l="askey-odd",
-        solver="cholesky",
-        sparsity=None,
-        loss="squared_hinge",
-        intercept="penalised",
-        shift=1e-4,
-        merge=False,
-        ordering="amd",
-        backend="auto",
-        tol=None,
-        max_iter=None,
-        class_weight=None,
-        random_state=None,
-        max_memory=None,
-        verbose=False,
-        approximation_params=None,
-        solver_params=None,
-    ):
-        keep(locals())

@@ -26,18 +26,16 @@ def sweep(
     """One row for each point of a grid of parameters, with the columns of a study.
 
     Points that differ in what the solver is told share their approximation, and solvers that can
-    go from one C to the next do; approximations of the same rows share what they can, the tree and
-    the neighbours of HSSSVC for all h, say. The first point of those that share bears the seconds
-    of what is shared, so that the column adds up to what the sweep took. A point that fails, in one
-    fold perhaps, is a row with status "failed" and the reason in its message.
+    go from one C to the next do; approximations of the same rows share what they can. The first
+    point of those that share bears the seconds of what is shared. A point that fails is a row with
+    status "failed" and the reason in its message.
 
     Parameters
     ----------
     estimator : estimator
         One of kernlab's, or any of scikit-learn's, a pipeline say.
     X, y
-        As in `fit`: arrays, sparse matrices, DataFrames, paths (y None where the file has labels),
-        Dask's collections (with validation=None or rows held out).
+        As in `fit`; of a cluster with validation=None or rows held out.
     grid : dict
         Values for parameters by name, {"C": [...], "n_landmarks": ["sqrt", 100], "h": [...]}; as
         scikit-learn names them in a pipeline ("svc__C"), and entries of approximation_params and
@@ -86,15 +84,13 @@ def sweep(
     shown = {n: [_shown(v, i) for i, v in enumerate(values)] for n, values in grid.items()}
     table = pd.DataFrame(list(itertools.product(*shown.values())), columns=list(grid))
     splits = list(_splits(estimator, X, y, sample_weight, validation))
-    total = len(points) * len(splits)
+    total, folds = len(points) * len(splits), []
     with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
-        folds = [
-            pd.DataFrame(_measured(estimator, points, nested, *split, metric, bar))
-            for split in splits
-        ]
-    if validation is not None and not isinstance(validation, tuple):
-        return pd.concat([table, _over_folds(folds, metric)], axis=1)
+        for split in splits:
+            folds.append(pd.DataFrame(_measured(estimator, points, nested, *split, metric, bar)))
     found = folds[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
+    if validation is not None and not isinstance(validation, tuple):
+        found = _over_folds(folds, metric)
     return pd.concat([table, found], axis=1)
 
 
@@ -173,11 +169,10 @@ def _group(estimator, group, nested, train, held_out, metric, shared):
         rows = _scored(machines, seconds, train, held_out, metric)
     except FAILURES as error:
         if len(group) > 1:  # perhaps one of them fails, and not the others
-            parts = [{i: point} for i, point in group.items()]
-            alone = [
-                _group(estimator, part, nested, train, held_out, metric, shared) for part in parts
-            ]
-            return {i: row for found in alone for i, row in found.items()}
+            rows = {}
+            for i, point in group.items():
+                rows |= _group(estimator, {i: point}, nested, train, held_out, metric, shared)
+            return rows
         rows = [{"status": "failed", "message": f"{type(error).__name__}: {error}"}]
     return dict(zip(group, rows, strict=True))
 
@@ -198,7 +193,6 @@ def _fitted(estimator, points, nested, train, shared):
 
 
 def _scored(machines, seconds, train, held_out, metric):
-    """What is to be known of machines that were fitted together."""
     scores = {}
     for name, rows in (("train", train), ("held_out", held_out)):
         if rows is not None:
@@ -233,18 +227,19 @@ def _figures(machine):
     """What a machine knows of itself; of others' estimators, the iterations at most."""
     if not isinstance(machine, Pair):
         return {"n_iter": np.max(getattr(machine, "n_iter_", np.nan))}
-    result, nan = machine.result_, np.nan
-    return {
+    result = machine.result_
+    found = {
         "rank": machine.approximation_.rank_,
         "approximate_seconds": machine.timings_["approximate"],
         "solve_seconds": machine.timings_["solve"],
         "objective": result.objective,
-        "gap": nan if result.relative_gap is None else result.relative_gap,
-        "kkt_residual": nan if result.kkt_residual is None else result.kkt_residual,
+        "gap": result.relative_gap,
+        "kkt_residual": result.kkt_residual,
         "n_iter": machine.n_iter_,
         "converged": result.converged,
         "nbytes": machine.nbytes_,
     }
+    return {name: np.nan if value is None else value for name, value in found.items()}
 
 
 def _over_folds(folds, metric):

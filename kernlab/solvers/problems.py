@@ -5,11 +5,17 @@
 
 gives a `SolverResult` for one column of labels y and one C; a list along C where C is an array (of
 one entry, too); a list over the columns, of results or of such lists, where y is a matrix. None
-stands for a solver's own default. `start` is where to begin: a `SolverResult` of a problem nearby
-(another C, say), which a solver that always begins afresh may ignore, or what the solver's
-docstring says; for a matrix y a list with one entry for each column, None allowed.
+stands for a solver's own default. What the docstrings of solvers do not say again:
 
-The losses of a support vector machine, and what their duals look like.
+- data: features (an array, a CSR matrix, or `Features`), or an operator;
+- y: labels -1 and 1, one column or several; C: a number, or several;
+- loss: "hinge" or "squared_hinge"; intercept: "free", "penalised" or "none", as far as offered;
+- tol: of the duality gap relative to the objective; max_iter: steps at most;
+- sample_weight: of each row, multiplies C; random_state: a seed, where anything is random;
+- start: where to begin, a `SolverResult` of a problem nearby (another C, say), which a solver may
+  ignore, or what its docstring says; for a matrix y a list with one entry for each column;
+- callback: is called with every row of the trace, as it is written;
+- max_memory: bytes for what the solver holds beside what it is given.
 
 All problems here are
 
@@ -21,12 +27,10 @@ and their duals
     subject to           0 <= a_i <= upper_i,   and sum_i a_i y_i = 0 where b is free.
 
 w and a belong together where w = sum_i a_i y_i x_i and a_i = C_i times minus the loss's slope.
-
-What every solver returns, and the one warning for a solver that falls short.
 """
 
 import math
-import numbers
+import time
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -88,7 +92,10 @@ class Call:
         return np.hstack(blocks)
 
     def arranged(self, families):
-        """What the call returns, from the results of each column along `costs`."""
+        """What the call returns, from the results of each column along `costs`, or all in a row."""
+        along = len(self.costs)
+        if isinstance(families[0], SolverResult):
+            families = [families[i : i + along] for i in range(0, len(families), along)]
         if not self._is_path:
             families = [family[0] for family in families]
         else:
@@ -97,24 +104,24 @@ class Call:
         return families if self._is_matrix else families[0]
 
 
-def each_problem(start_from=None):
+def each_problem(start_from):
     """Give a solver of one column and one C, `solve(data, y, *, C, ...)`, the call of all solvers.
 
-    Along ascending C each solution is where the next begins, if `start_from(result)` says what
-    the solver starts from; None: always afresh.
+    Along ascending C each solution is where the next begins: `start_from(result, parameters)` says
+    what the solver starts from.
     """
 
     def decorate(solve):
         @wraps(solve)
         def solve_each(data, y, *, C=None, start=None, **parameters):
-            parameters = _without_defaults(parameters)
+            parameters = {k: v for k, v in parameters.items() if v is not None or k not in OPTIONAL}
             check_limits(parameters.get("tol", 0.0), parameters.get("max_iter", 1))
             call, families = Call(y, C, start), []
             for column, begin in zip(call.columns, call.starts, strict=True):
                 family = []
                 for value in call.costs:
                     if isinstance(begin, SolverResult):
-                        begin = None if start_from is None else start_from(begin, parameters)
+                        begin = start_from(begin, parameters)
                     family.append(solve(data, column, C=value, start=begin, **parameters))
                     begin = family[-1]
                 families.append(family)
@@ -125,8 +132,11 @@ def each_problem(start_from=None):
     return decorate
 
 
-def check_limits(tol, max_iter, names=("tol", "max_iter")):
-    """Refuse a tolerance that is none, and a number of steps that is none; give both."""
+def check_limits(tol, max_iter, names=("tol", "max_iter"), defaults=(None, None)):
+    """Refuse a tolerance that is none, and a number of steps that is none; give both, or where they
+    are None their defaults."""
+    tol = defaults[0] if tol is None else tol
+    max_iter = defaults[1] if max_iter is None else max_iter
     if not (isinstance(tol, Real) and tol >= 0.0):
         raise ValueError(f"{names[0]} must be a number that is not negative, not {tol!r}")
     if not (isinstance(max_iter, Integral) and max_iter >= 1):
@@ -134,9 +144,14 @@ def check_limits(tol, max_iter, names=("tol", "max_iter")):
     return tol, max_iter
 
 
-def _without_defaults(parameters):
-    """The parameters without those that are None for a solver's own default."""
-    return {k: v for k, v in parameters.items() if v is not None or k not in OPTIONAL}
+def check_offered(solver, hint="", **choices):
+    """Refuse a choice, name=(value, those that the solver offers), with a hint at what to do."""
+    for name, (value, offered) in choices.items():
+        if value not in offered:
+            raise ValueError(
+                f"{solver} offers {name}={' or '.join(map(repr, offered))}, not {value!r}"
+                + hint.format(name=name, first=offered[0])
+            )
 
 
 @dataclass(frozen=True)
@@ -189,9 +204,12 @@ SMALLEST, LARGEST = 1e-300, 1e150  # costs, whose reciprocals and squares are st
 
 def row_costs(C, n_rows, sample_weight=None):
     """C for each row: C times its weight; a row of weight zero counts for nothing."""
-    if not (isinstance(C, numbers.Real) and np.isfinite(C) and C > 0):
+    if not (isinstance(C, Real) and np.isfinite(C) and C > 0):
         raise ValueError(f"C must be a positive number, not {C!r}")
-    costs = _weighted(C, n_rows, sample_weight)
+    weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
+    costs = float(C) * weights
     if np.any((costs > LARGEST) | ((costs < SMALLEST) & (costs > 0))):
         named = f"C={C!r}" if sample_weight is None else f"C={C!r} times sample_weight"
         raise ValueError(
@@ -201,13 +219,20 @@ def row_costs(C, n_rows, sample_weight=None):
     return costs
 
 
-def _weighted(C, n_rows, sample_weight):
-    if sample_weight is None:
-        return np.full(n_rows, float(C))
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
-    return float(C) * weights
+class Trace:
+    """The rows of a solver's trace, of which `callback` hears as they are written."""
+
+    def __init__(self, callback=None, began=None):
+        self.rows, self._callback = [], callback
+        self.began = time.perf_counter() if began is None else began
+
+    def add(self, iteration, objective, residual, **more):
+        """Write a row; what only the callback is told of it is `told`."""
+        told, seconds = more.pop("told", {}), time.perf_counter() - self.began
+        row = {"iteration": iteration, "objective": objective, "residual": residual, **more}
+        self.rows.append(row | {"seconds": row.get("seconds", seconds)})
+        if self._callback is not None:
+            self._callback({**told, **self.rows[-1]})
 
 
 @dataclass(frozen=True)
@@ -232,6 +257,19 @@ class SolverResult:
     trace: tuple = field(default=(), repr=False)
     message: str = ""
 
+    @classmethod
+    def proven(cls, coefficients, proof, trace, **others):
+        """A result with the figures of a certificate, and the rows and the clock of a `Trace`."""
+        figures = {
+            "intercept": proof.intercept,
+            "objective": proof.primal,
+            "dual_objective": proof.dual,
+            "kkt_residual": proof.kkt_residual,
+            "trace": tuple(trace.rows),
+            "seconds": time.perf_counter() - trace.began,
+        }
+        return cls(coefficients, **figures | others)
+
     @property
     def gap(self):
         return None if self.dual_objective is None else self.objective - self.dual_objective
@@ -249,7 +287,7 @@ class SolverResult:
         return orders[-1] if orders else None
 
     def trace_table(self):
-        """The course of the solution: iteration, objective, residual, seconds."""
+        """The trace as a table: iteration, objective, residual, seconds."""
         return pd.DataFrame(list(self.trace))
 
 
@@ -280,7 +318,7 @@ def observed_order(residuals):
     return math.log(last[2] / last[1]) / math.log(last[1] / last[0])
 
 
-def warn_unless_converged(result, *, figure, reached, tol, advice):
+def warn_unless_converged(result, figure, reached, tol, advice):
     """Warn once, with the figure reached, the tolerance and what to try next."""
     if not result.converged:
         warnings.warn(

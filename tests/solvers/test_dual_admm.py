@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from kernlab.approximations import ExactKernel, HSSKernel
 from kernlab.datasets import load_dataset
 from kernlab.solvers import paper_beta, solve_dual_admm
-from kernlab.solvers.dual_admm.iteration import SAFETY
+from kernlab.solvers.dual_admm import SAFETY
 
 X, CODES = make_moons(300, noise=0.25, random_state=0)
 Y = 2.0 * CODES - 1.0

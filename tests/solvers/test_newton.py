@@ -17,8 +17,14 @@ from kernlab.features import Features
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_newton
 from kernlab.solvers.newton.core import best_step, intervals_for
-from kernlab.solvers.newton.preconditioners import ActiveGram, GroupedGram, cheapest
-from kernlab.solvers.newton.steps import ETA, Problem, newton_direction
+from kernlab.solvers.newton.steps import (
+    ETA,
+    ActiveGram,
+    GroupedGram,
+    Problem,
+    cheapest,
+    newton_direction,
+)
 
 INTERCEPTS = ("free", "penalised", "none")
 INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)

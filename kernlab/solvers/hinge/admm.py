@@ -21,8 +21,8 @@ With C it goes on to a certified optimum: the proximal term shrinks to what keep
 steps are over-relaxed, and beta follows the sizes of v and w.
 """
 
-import time
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
@@ -31,9 +31,17 @@ from kernlab.cluster import ClusterFeatures
 from kernlab.parameters import moderate
 from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
-from kernlab.solvers.hinge.cluster import ClusterData, RowState
-from kernlab.solvers.hinge.passes import DUAL, LOSS, MULTIPLIERS, SCORES, Data, GramFactor, Sums
-from kernlab.solvers.problems import Call, SolverResult, check_limits, warn_unless_converged
+from kernlab.solvers.hinge.passes import (
+    DUAL,
+    LOSS,
+    MULTIPLIERS,
+    SCORES,
+    ClusterData,
+    Data,
+    GramFactor,
+    Sums,
+)
+from kernlab.solvers.problems import Call, SolverResult, Trace, check_limits, warn_unless_converged
 
 CHANGE_V, CHANGE_W, N_SUMS = (passes.N_SHARED + place for place in range(3))
 EARLY, CERTIFIED = (5e-4, 5), (1e-3, 20_000)  # tol and max_iter without C, and with it
@@ -65,40 +73,34 @@ def solve_hinge_admm(
 
     Parameters
     ----------
-    F : features: dense, CSR, or `Features`, which are read in blocks (see `Data`).
-    y : labels -1 and 1, or one column of them for each of several problems; they share the passes.
+    F, y, sample_weight, max_memory : see `kernlab.solvers.problems`; columns share the passes.
     C : None for the paper's problem, stopped early; a number, or several.
     loss, intercept : "hinge"; "none", or "penalised": one more feature of value 1.
     tol : without C, of the squared H-norm of a step (None for 5e-4); with C, of the duality gap
         relative to the objective (1e-3).
     max_iter : steps at most; None for 5, the paper's prescription, or 20,000 with C.
     alpha, beta : of the paper's steps; with C, ADMM chooses its own.
-    sample_weight : c_i of each row.
     start : weights to begin from (for a matrix y, a list of them) instead of v = y.
     keep_dual : whether results hold dual variables, a number per row.
     callback : is called with every row of the traces, and "problem" and "coefficients".
     random_state : not used; nothing is random.
-    max_memory : for a number per row and problem, and a few Gram matrices.
 
     Returns
     -------
-    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
-    The KKT residual is |P w| / |w| with P the projection on the features' span: 0 exactly where w
-    proves u optimal. With C, `dual_objective` is a lower bound on the objective, and a search that
-    falls short hands back the weights of the lowest objective it has measured, its start included.
+    SolverResult, or lists of them. The KKT residual is |P w| / |w| with P the projection on the
+    features' span: 0 exactly where w proves u optimal. With C, `dual_objective` is a lower bound on
+    the objective, and a search that falls short hands back the weights of the lowest objective it
+    has measured, its start included.
     """
     passes.check_problem("hinge-admm", loss, intercept)
     on_cluster = isinstance(F, ClusterFeatures)
     call = Call(y, C, start, on_cluster)
     certified = call.costs[0] is not None
-    default_tol, default_steps = CERTIFIED if certified else EARLY
-    tol, max_iter = check_limits(
-        default_tol if tol is None else tol, default_steps if max_iter is None else max_iter
-    )
+    tol, max_iter = check_limits(tol, max_iter, defaults=CERTIFIED if certified else EARLY)
     alpha, beta = moderate(alpha, "alpha"), moderate(beta, "beta")
     along = len(call.costs)
     if on_cluster:
-        data = ClusterData(F, call.columns, along, intercept, certified)
+        data = ClusterData(F, call.columns, along, RowState.of, intercept, certified)
         if keep_dual:
             raise ValueError("dual variables of rows on a cluster are not kept: keep_dual=False")
     else:
@@ -107,21 +109,33 @@ def solve_hinge_admm(
         columns = [passes.labels_of(column, data.m) for column in call.columns]
         data.state = RowState.of([y for y in columns for _ in range(along)])
     starts = [passes.start_of(begin, data, intercept) for begin in call.starts]
-    problems = [_Problem(data, cost, start) for start in starts for cost in call.costs]
+    problems = [_Problem(data, cost, start, callback) for start in starts for cost in call.costs]
     with single_blas_thread() if data.n < passes.WIDE else nullcontext():
-        iteration = _Iteration(data, problems, alpha, beta, tol, max_iter, callback)
+        iteration = _Iteration(data, problems, alpha, beta, tol, max_iter)
         iteration.begin()
         iteration.run()
         results = [iteration.result(problem, intercept, keep_dual) for problem in problems]
+    advice = "Raise max_iter, lower C, or scale the features."
     for result in results if certified else ():
-        warn_unless_converged(
-            result,
-            figure="a relative duality gap of",
-            reached=max(result.relative_gap, 0.0),
-            tol=tol,
-            advice="Raise max_iter, lower C, or scale the features.",
-        )
-    return call.arranged([results[i : i + along] for i in range(0, len(results), along)])
+        reached = max(result.relative_gap, 0.0)
+        warn_unless_converged(result, "a relative duality gap of", reached, tol, advice)
+    return call.arranged(results)
+
+
+@dataclass
+class RowState:
+    """One number for each row and problem, zeta, which holds v and w; beside the labels."""
+
+    labels: list
+    zeta: list
+
+    @classmethod
+    def of(cls, labels):
+        """The start v = y, w = 0."""
+        return cls(labels, [y.astype(np.float64) for y in labels])
+
+    def copied(self):
+        return RowState(self.labels, [zeta.copy() for zeta in self.zeta])
 
 
 class _Problem:
@@ -131,22 +145,23 @@ class _Problem:
     lowest objective measured with C, and its weights.
     """
 
-    def __init__(self, data, C, start):
+    def __init__(self, data, C, start, callback):
         self.C, self.has_start = C, start is not None
-        self.u = np.zeros(data.n_weights) if start is None else start
+        n = data.n if data.mix is None else data.mix.shape[1]
+        self.u = np.zeros(n) if start is None else start
         self.c = np.zeros(data.n) if start is None else start
         self.beta = self.gamma = self.change_u = 0.0
         self.pulled_v = self.pulled_w = self.sums = self.best = None
-        self.trace, self.is_done = [], False
+        self.trace, self.is_done = Trace(callback), False
 
 
 class _Iteration:
     """All problems together; those that are done no longer take part in passes."""
 
-    def __init__(self, data, problems, alpha, beta, tol, max_iter, callback):
+    def __init__(self, data, problems, alpha, beta, tol, max_iter):
         self.data, self.problems, self.total = data, problems, data.total
-        self.alpha, self.tol, self.max_iter, self.callback = alpha, tol, max_iter, callback
-        self.began, self.certified = time.perf_counter(), problems[0].C is not None
+        self.alpha, self.tol, self.max_iter = alpha, tol, max_iter
+        self.certified = problems[0].C is not None
         for problem in problems:
             problem.beta = 1.0 / self.total if self.certified else beta
             problem.gamma = problem.beta * self.total
@@ -242,23 +257,15 @@ class _Iteration:
         if self.certified:
             problem.best = min(problem.best, (objective, problem.u), key=lambda pair: pair[0])
             problem.is_done = objective - lower <= self.tol * objective
-        row = {
-            "iteration": iteration,
-            "objective": objective,
-            "residual": measured.residual,
-            "change": float(change),
-            "dual_objective": lower,
-            "beta": problem.beta,
-            "seconds": time.perf_counter() - self.began,
-        }
-        problem.trace.append(row)
-        if self.callback is not None:
-            place = next(k for k, other in enumerate(self.problems) if other is problem)
-            self.callback({"problem": place, "coefficients": problem.u.copy(), **row})
+        problem.trace.add(
+            iteration, objective, measured.residual, change=float(change), dual_objective=lower,
+            beta=problem.beta,
+            told={"problem": self.problems.index(problem), "coefficients": problem.u.copy()},
+        )  # fmt: skip
 
     # ----------------------------------------------------------------------------- results
     def result(self, problem, intercept, keep_dual):
-        last, message = problem.trace[-1], ""
+        last, message = problem.trace.rows[-1], ""
         objective, u = last["objective"], problem.u
         if self.certified and not problem.is_done:
             objective, u = problem.best
@@ -276,7 +283,7 @@ class _Iteration:
             converged=problem.is_done,
             solver="hinge-admm",
             seconds=last["seconds"],
-            trace=tuple(problem.trace),
+            trace=tuple(problem.trace.rows),
             message=message,
         )
 

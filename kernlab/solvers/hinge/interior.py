@@ -18,7 +18,6 @@ these rows take their place; also where the method stops early otherwise. Every 
 with them, so they are not the first choice.
 """
 
-import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
@@ -30,7 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernlab.runtime import for_each_block, interruptible, row_blocks, single_blas_thread
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, Data, GramFactor, Sums
-from kernlab.solvers.problems import SolverResult, each_problem, warn_unless_converged
+from kernlab.solvers.problems import SolverResult, Trace, each_problem, warn_unless_converged
 
 PRODUCTS = passes.N_SHARED  # behind the sums that ADMM takes: sum of c (eta a + xi (1 - a))
 EDGE = 1e-13  # how near a may come to 0 and 1 before 1 - a is all rounding
@@ -47,7 +46,7 @@ CANNOT_HOLD = (
 )
 
 
-@each_problem(start_from=lambda result, parameters: result)
+@each_problem(lambda before, parameters: before)
 def solve_hinge_interior(
     F,
     y,
@@ -76,11 +75,8 @@ def solve_hinge_interior(
 
     Returns
     -------
-    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
-    The KKT residual is |P w| / |w| for w = -y a with P the projection on the features' span.
-    `dual_objective` is a lower bound on the objective: without C, on that of all functions whose
-    root mean square on the rows is at most this solution's. A search that falls short hands back
-    the weights of the lowest objective it has measured, its start included.
+    As of `solve_hinge_admm`. `dual_objective` is a lower bound on the objective: without C, on that
+    of all functions whose root mean square on the rows is at most this solution's.
     """
     passes.check_problem("hinge-interior", loss, intercept)
     data = Data(F, sample_weight, intercept, C is not None)
@@ -102,13 +98,9 @@ def solve_hinge_interior(
     if result.message:
         warnings.warn(f"hinge-interior: {result.message}.", ConvergenceWarning, stacklevel=3)
     else:
-        warn_unless_converged(
-            result,
-            figure="a relative duality gap of",
-            reached=max(result.relative_gap, 0.0),
-            tol=tol,
-            advice="Raise max_iter, loosen tol, or take a basis that is better conditioned.",
-        )
+        advice = "Raise max_iter, loosen tol, or take a basis that is better conditioned."
+        reached = max(result.relative_gap, 0.0)
+        warn_unless_converged(result, "a relative duality gap of", reached, tol, advice)
     if intercept == "penalised":
         u = result.coefficients
         result = replace(result, coefficients=u[:-1], intercept=float(u[-1]))
@@ -125,12 +117,12 @@ class _Search:
     def __init__(self, data, labels, C):
         self.data, self.labels, self.m, self.total = data, labels, data.m, data.total
         self.C, self.ridge, self.gram = C, 0.0 if C is None else 1.0 / C, None
-        self.u, self.began = np.zeros(data.n), time.perf_counter()
+        self.u = np.zeros(data.n)
 
     def run(self, tol, max_iter, start, keep_dual, callback):
         """Newton's steps until the gap is closed, or until no step leads any further."""
+        trace, best = Trace(callback), None
         self._begin(start)
-        trace, best = [], None
         for iteration in range(max_iter + 1):
             system = self._system()
             if iteration == 0:
@@ -139,17 +131,10 @@ class _Search:
                 self.certify = passes.Certifier(self.gram, self.total)
             measured, products = self._measured(system)
             objective, lower = measured.objective, measured.bound()
-            row = {
-                "iteration": iteration,
-                "objective": objective,
-                "residual": measured.residual,
-                "change": products,
-                "dual_objective": lower,
-                "seconds": time.perf_counter() - self.began,
-            }
-            trace.append(row)
-            if callback is not None:
-                callback({"problem": 0, "coefficients": self.u.copy(), **row})
+            trace.add(
+                iteration, objective, measured.residual, change=products, dual_objective=lower,
+                told={"problem": 0, "coefficients": self.u.copy()},
+            )  # fmt: skip
             done = objective - lower <= tol * objective
             if done or best is None or objective <= best[0].objective:
                 best = measured, self.u
@@ -160,21 +145,17 @@ class _Search:
         u, lost, objective, size = self.u, 0.0, found.objective, found.size
         if self.data.mix is not None:
             u, lost, objective, size = self.own_weights()
-            trace[-1] = trace[-1] | {"objective": objective}
-        lower = measured.bound(size)
+            trace.rows[-1] |= {"objective": objective}
         return SolverResult(
             coefficients=u,
             intercept=0.0,
-            objective=objective,
-            dual_objective=lower,
             kkt_residual=measured.residual,
             dual_variables=self._dual() if keep_dual else None,
-            n_iter=trace[-1]["iteration"],
-            converged=bool(objective - lower <= tol * objective) and lost <= tol,
+            n_iter=iteration,
             solver="hinge-interior",
-            seconds=time.perf_counter() - self.began,
-            trace=tuple(trace),
-            message=CANNOT_HOLD.format(lost) if lost > tol else "",
+            seconds=trace.rows[-1]["seconds"],
+            trace=tuple(trace.rows),
+            **_judged(objective, measured.bound(size), lost, tol),
         )
 
     def _begin(self, start):
@@ -289,10 +270,7 @@ class _Search:
             products += da * (eta - xi), da * (deta - dxi)
             total.rows += [np.sum(c * values) for values in products]
 
-        def state():
-            return Sums(self.data.n, 2, 4)
-
-        return self.data.read(state, use, passes.PASS_BYTES, "predictor")
+        return self.data.read(lambda: Sums(self.data.n, 2, 4), use, passes.PASS_BYTES, "predictor")
 
     def _correct(self, change, centre):
         """How far the corrected direction may go."""
@@ -302,10 +280,8 @@ class _Search:
             da, dxi, deta = self._corrected(rows, centre)
             shorten(total.longest, self.a[rows], da, self.xi[rows], dxi, self.eta[rows], deta)
 
-        def state():
-            return Sums(self.data.n, 0, 0)
-
-        return self.data.read(state, use, passes.PASS_BYTES, "corrector").longest
+        read = self.data.read(lambda: Sums(0, 0, 0), use, passes.PASS_BYTES, "corrector")
+        return read.longest
 
     def _corrected(self, rows, centre):
         """Changes along the corrected direction of the rows in a block."""
@@ -341,6 +317,16 @@ class _Search:
         if objective > 1.0:  # worse than none at all
             return np.zeros_like(u), lost, 1.0, 0.0
         return u, lost, objective, float(np.sqrt(np.sum(c * scores**2)))
+
+
+def _judged(objective, lower, lost, tol):
+    """What a result says of its figures, where scores are off by `lost`."""
+    return {
+        "objective": objective,
+        "dual_objective": lower,
+        "converged": bool(objective - lower <= tol * objective) and lost <= tol,
+        "message": CANNOT_HOLD.format(lost) if lost > tol else "",
+    }
 
 
 # --------------------------------------------------------------------------- orthonormal features
@@ -394,34 +380,25 @@ def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback)
     u, lost, objective, size = search.own_weights()
     if before is not None and objective >= before.objective:
         return before
-    trace = [dict(row) for row in after.trace]
-    trace[-1]["objective"] = objective
     earlier, steps, seconds = (), 0, 0.0
     if before is not None:
         earlier, steps, seconds = before.trace, before.n_iter, before.seconds
-        for row in trace:
-            row["iteration"] += steps
-    lower = again.measured.bound(size)
+    trace = [row | {"iteration": steps + row["iteration"]} for row in after.trace]
+    trace[-1]["objective"] = objective
     return replace(
         after,
         coefficients=u,
-        objective=objective,
-        dual_objective=lower,
-        converged=bool(objective - lower <= tol * objective) and lost <= tol,
         n_iter=steps + after.n_iter,
         seconds=seconds + after.seconds,
         trace=earlier + tuple(trace),
-        message=CANNOT_HOLD.format(lost) if lost > tol else "",
+        **_judged(objective, again.measured.bound(size), lost, tol),
     )
 
 
 # ----------------------------------------------------------------------------------- row by row
 def direction(dz, y, z, a, xi, eta, centre=0.0, bend_a=0.0, bend_xi=0.0):
-    """Changes of a, xi and eta for a change of the score.
-
-    `centre` is what the products eta a and xi (1 - a) should become; `bend_a` and `bend_xi` are the
-    products of changes that a first-order step leaves out.
-    """
+    """Changes of a, xi and eta for a change of the score: `centre` is what the products eta a and
+    xi (1 - a) should become; `bend_a` and `bend_xi` are products that a first-order step leaves."""
     left, right = centre - eta * a - bend_a, centre - xi * (1.0 - a) + bend_xi
     theta = 1.0 / (xi / (1.0 - a) + eta / a)
     gap = 1.0 - y * z - xi + eta

@@ -1,13 +1,16 @@
 """What ADMM and the interior point method for the hinge loss share: passes, factors, certificates.
 
 Both read the features A, of m rows, a block at a time and hold a few numbers per row; a pass takes
-sums over the rows (`LOSS` and the others below) and products A^T times vectors of such numbers.
+sums over the rows (`LOSS` and the others below) and products A^T times vectors of such numbers. On
+a cluster it makes the numbers of each part anew from those before, so that what dies with a worker
+is computed again; what workers send is `Sums`.
 
 The dual of the mean hinge loss is Proposition 2's linear programme: maximise sum_i a_i over
 0 <= a_i <= c_i / M with A^T (y a) = 0. Either method has multipliers a within the bounds; they sum
 to more than the optimum only as far as they violate the equation, which is measured here.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +28,7 @@ from kernlab.runtime import (
     row_blocks,
     thread_count,
 )
-from kernlab.solvers.problems import SolverResult, row_costs, signs
+from kernlab.solvers.problems import SolverResult, check_offered, row_costs, signs
 
 PASS_BYTES = 2**21  # a block of features in a pass: half a second-level cache is not too much
 GRAM_BYTES = 2**23  # larger: matrix products like long rows
@@ -65,16 +68,11 @@ class Data:
                 raise ValueError("all sample weights are zero: nothing is left to learn from")
         self.total = float(self.weights.sum()) if len(self.weights) else float(self.m)
 
-    @property
-    def n_weights(self):
-        """Of a problem: as many as there are features, or combinations of them."""
-        return self.n if self.mix is None else self.mix.shape[1]
-
     def weights_of(self, rows):
         return self.weights[rows] if len(self.weights) else None
 
     def require_room(self, per_row, max_memory):
-        """Refuse before the first pass, with the arithmetic, what would not fit."""
+        """Refuse before the first pass what would not fit."""
         m, n = self.m, self.n
         require_memory(
             8 * (m * per_row + 6 * n * n),
@@ -160,6 +158,67 @@ def _with_ones(given):
     return Features.formed((given.shape[0], given.shape[1] + 1), form, room=given.room)
 
 
+class ClusterData(Data):
+    """The rows of a problem on a cluster, see `Data`.
+
+    Parameters
+    ----------
+    F : ClusterFeatures
+    columns : list of `kernlab.cluster.Column`, each `along` times
+    started : function of labels, that gives what is kept of a part's rows, with `copied()`
+    intercept, certified : as of `Data`
+    """
+
+    def __init__(self, F, columns, along, started, intercept="none", certified=False):
+        # One row here tells which features are read, and how those asked for are combined of them.
+        row = F.approximation.features(np.zeros((1, F.rows.n_features)))
+        super().__init__(row, None, intercept, certified)
+        self.m, self._parts = len(F.rows), F.row_pieces
+        self._of_part = columns, intercept, certified
+        self.total = self._parts.sum(_total_weight, columns[0])
+        self._states = self._parts.each(_started, columns, along, started)
+
+    def known_gram(self):
+        return None
+
+    def leave_gram(self, gram):
+        """Nothing that is fitted together on a cluster has use for it."""
+
+    def over(self, function, *arguments):
+        given = self._of_part, function, arguments
+        self._states = self._parts.each(_passed, *given, beside=self._states)
+        return self._states.sum(_sums, combine=_merged)
+
+
+def _total_weight(part, column):
+    return float(column.weights(part.y, part.w).sum())
+
+
+def _started(part, columns, along, started):
+    labels = [labels_of(column.of(part.y), len(part)) for column in columns]
+    return started([y for y in labels for _ in range(along)]), None
+
+
+def _passed(part, before, of_part, function, arguments):
+    """The next state of a part, and the sums of the pass."""
+    columns, intercept, certified = of_part
+    weights = None
+    if part.w is not None or columns[0].factors is not None:
+        weights = columns[0].weights(part.y, part.w)
+    features = part.approximation.features(part.X)
+    data, state = Data(features, weights, intercept, certified), before[0].copied()
+    return state, function(data, state, *arguments)
+
+
+def _sums(result):
+    return deepcopy(result[1])  # adding up changes them
+
+
+def _merged(one, other):
+    one.merge(other)
+    return one
+
+
 class Sums:
     """What a thread adds up in a pass: A^T times vectors, sums over rows, a Gram matrix.
 
@@ -232,8 +291,7 @@ def labels_of(y, n_rows):
 def check_problem(solver, loss, intercept):
     if loss != "hinge":
         raise ValueError(f"{solver} minimises the hinge loss, not {loss!r}")
-    if intercept not in ("none", "penalised"):
-        raise ValueError(f"{solver} offers intercept='none' or 'penalised', not {intercept!r}")
+    check_offered(solver, intercept=(intercept, ("none", "penalised")))
 
 
 def require_finite(*arrays):

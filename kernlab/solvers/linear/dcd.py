@@ -22,8 +22,6 @@ What it does to visit fewer rows:
   The last figures are always those of the dual variables in double precision.
 """
 
-import time
-
 import numpy as np
 
 from kernlab.features import Features, add, as_features, dot, stored_rows
@@ -31,6 +29,8 @@ from kernlab.runtime import memory_limit, njit
 from kernlab.solvers.certificates import certify_dual
 from kernlab.solvers.problems import (
     SolverResult,
+    Trace,
+    check_offered,
     each_problem,
     get_loss,
     row_costs,
@@ -48,6 +48,7 @@ FAILURES = 2  # certificates that say otherwise than the estimate, before precis
 NEXT_TIME = 0.8  # of the tolerance is what the estimate must reach then
 NEGLIGIBLE = 1e-12  # a projected gradient, in units of the margin
 ROUNDING = 1e-9  # a relative duality gap that is as good as none
+NOT_FREE = ": a free intercept ties all dual variables together; the newton solver offers it"
 
 
 @each_problem(lambda before, parameters: before.dual_variables)
@@ -71,50 +72,34 @@ def solve_dcd(
 
     Parameters
     ----------
-    F : features: dense, CSR, or `Features`, which are then stored.
-    y : labels -1 and 1, one column or several.
-    C : a number, or several, taken in ascending order, each from the dual variables of the last.
-    loss, intercept : "hinge" or "squared_hinge"; "penalised" or "none".
+    F, y, C, loss, sample_weight, callback, max_memory : see `kernlab.solvers.problems`.
+    intercept : "penalised" or "none".
     tol : of the duality gap relative to the objective; it also ends where no variable moves.
     max_iter : passes over the rows that are to be visited.
-    sample_weight : of each row, multiplies C.
     random_state : seed of the order.
     start : dual variables to begin from, or a result.
-    callback : is called with every row of the trace: estimates, and in the last row the figures.
-    max_memory : for the features; where it leaves room, also for a copy in single precision.
     solver : the name that the result and its warning bear.
 
     Returns
     -------
-    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
-    The KKT residual is the projected gradient of the dual.
+    SolverResult, or lists of them. The KKT residual is the projected gradient of the dual; the
+    trace has estimates, and in the last row the figures.
     """
-    began = time.perf_counter()
-    if intercept not in ("penalised", "none"):
-        raise ValueError(
-            f"dual coordinate descent offers intercept='penalised' or 'none', not {intercept!r}: a "
-            "free intercept ties all dual variables together; the newton solver offers it"
-        )
+    trace, offered = Trace(callback), ("penalised", "none")
+    check_offered("dual coordinate descent", NOT_FREE, intercept=(intercept, offered))
     features = as_features(F)
     single = _rows_in_single(features, memory_limit(max_memory)) if tol >= SINGLE_ENOUGH else None
     if single is None:
         features = Features(features.stored(max_memory))
     y = signs(y, features.shape[0])
     costs = row_costs(C, len(y), sample_weight)
-    descent = Descent(
-        features,
-        y,
-        costs,
-        get_loss(loss),
-        intercept,
-        np.random.default_rng(random_state),
-        rows=single,
-    )
+    generator = np.random.default_rng(random_state)
+    descent = Descent(features, y, costs, get_loss(loss), intercept, generator, rows=single)
     if start is not None:
         descent.begin_from(start)
     if tol >= SINGLE_ENOUGH:
         descent.read_in_single(memory_limit(max_memory))
-    trace, passes, failures, wanted, accepted = [], 0, 0, tol, tol
+    passes, failures, wanted, accepted = 0, 0, tol, tol
     objective, gap = float(costs.sum()), 1.0 if start is None else 0.0  # of zeros; to be measured
     while True:
         if gap <= wanted or objective == 0.0 or descent.is_settled or passes >= max_iter:
@@ -132,30 +117,16 @@ def solve_dcd(
             as_given = failures >= FAILURES
             descent.visit_all(w, certificate.intercept, as_given=as_given, max_memory=max_memory)
         if passes % PASSES_PER_ROW == 0:
-            trace.append(_row(passes, objective, gap, began, callback))
+            trace.add(passes, objective, gap)
         objective, gap = descent.advance()
         passes += 1
-    trace.append(_row(passes, certificate.primal, certificate.relative_gap, began, callback))
-    result = SolverResult(
-        coefficients=w,
-        intercept=certificate.intercept,
-        objective=certificate.primal,
-        dual_objective=certificate.dual,
-        kkt_residual=certificate.kkt_residual,
-        dual_variables=descent.dual,
-        n_iter=passes,
-        converged=converged,
+    trace.add(passes, objective, gap)
+    result = SolverResult.proven(
+        w, certificate, trace, dual_variables=descent.dual, n_iter=passes, converged=converged,
         solver=solver,
-        seconds=time.perf_counter() - began,
-        trace=tuple(trace),
-    )
-    warn_unless_converged(
-        result,
-        figure="a relative duality gap of",
-        reached=certificate.relative_gap,
-        tol=tol,
-        advice="Raise max_iter, lower C, scale the features, or use the newton solver.",
-    )
+    )  # fmt: skip
+    advice = "Raise max_iter, lower C, scale the features, or use the newton solver."
+    warn_unless_converged(result, "a relative duality gap of", gap, tol, advice)
     return result
 
 
@@ -167,25 +138,12 @@ def _rows_in_single(features, limit):
     return features.explicit(np.float32) if features.A.dtype == np.float32 else None
 
 
-def _row(passes, objective, residual, began, callback):
-    row = {
-        "iteration": passes,
-        "objective": objective,
-        "residual": residual,
-        "seconds": time.perf_counter() - began,
-    }
-    if callback is not None:
-        callback(row)
-    return row
-
-
 class Descent:
     """Dual variables, the weights that belong to them (the intercept last), and when each row is
     visited again.
 
     features: stored `Features`, or mapped ones with `rows`, an array of them in single precision;
-    w: weights to go on with, which may belong to other rows, too; plain: steps as in Algorithm 1,
-    for a few passes; many are fewer with longer and later ones.
+    w: weights to go on with, which may belong to other rows, too; plain: steps as in Algorithm 1.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernlab.features import as_features
+from kernlab.parameters import one_of
 from kernlab.runtime import (
     for_each_block,
     interruptible,
@@ -31,7 +32,9 @@ from kernlab.solvers.linear.dcd import solve_dcd
 from kernlab.solvers.problems import (
     Call,
     SolverResult,
+    Trace,
     check_limits,
+    check_offered,
     get_loss,
     row_costs,
     signs,
@@ -63,32 +66,25 @@ def solve_liblinear(
 
     Parameters
     ----------
-    F : features: dense, CSR, or `Features`, which are then stored.
-    y : labels -1 and 1, one column or several.
-    C : a number, or several.
+    F, y, C, sample_weight, callback : see `kernlab.solvers.problems`.
     loss : "squared_hinge", or "hinge" for "dcd".
     intercept : "penalised", "none", or for "tron" "free": a feature as large as to make its own
         penalty vanish, whose weight gives way to the best value for the other weights.
     method : "dcd" takes one problem after the other; "tron" as many at a time as there are cores.
     tol : LIBLINEAR's own stopping tolerance (None for 1e-4); `converged` is its own opinion.
     max_iter : its iterations at most; None for 1000.
-    sample_weight : of each row, multiplies C.
     random_state : seed of the order of "dcd".
     start : None or a result; LIBLINEAR starts from zero always.
-    callback : is called with the one row of each trace.
     max_memory : for features and LIBLINEAR's copies of them, as many as have room.
 
     Returns
     -------
-    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
-    The duality gap is ours, and the KKT residual the projected gradient of the dual, at dual
-    variables near the weights, or at theirs where the features know them (`Features.dual_of`).
-    `seconds` are LIBLINEAR's. Where rows of one sign alone have weight, which it refuses, a free
-    intercept decides, and `solve_dcd` solves the rest.
+    SolverResult, or lists of them. The duality gap is ours, and the KKT residual the projected
+    gradient of the dual, at dual variables near the weights, or at theirs where the features know
+    them (`Features.dual_of`). `seconds` are LIBLINEAR's. Where rows of one sign alone have weight,
+    which it refuses, a free intercept decides, and `solve_dcd` solves the rest.
     """
-    tol, max_iter = check_limits(
-        1e-4 if tol is None else tol, 1000 if max_iter is None else max_iter
-    )
+    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-4, 1000))
     if tol == 0.0:
         raise ValueError("tol must be above 0 for LIBLINEAR, which else never ends")
     call = Call(y, C, start)
@@ -99,7 +95,7 @@ def solve_liblinear(
     columns = [signs(column, F.shape[0]) for column in call.columns]
     order = _order_of_columns(F) if method == "tron" else None
     seed = np.random.default_rng(0 if random_state is None else random_state).integers(2**31 - 1)
-    problem = {"loss": loss, "intercept": intercept}
+    problem, name = {"loss": loss, "intercept": intercept}, f"liblinear-{method}"
     limits = {"tol": tol, "max_iter": max_iter, "random_state": seed}
 
     def solve(task):
@@ -108,9 +104,7 @@ def solve_liblinear(
             if intercept != "free":
                 message = "rows of one sign alone have weight, which LIBLINEAR refuses: by dcd"
                 found = solve_dcd(F, y, C=1.0, sample_weight=costs, **problem, **limits)
-                return replace(
-                    found, solver=f"liblinear-{method}", message=message, trace=found.trace[-1:]
-                )
+                return replace(found, solver=name, message=message, trace=found.trace[-1:])
             w, b, steps, seconds = np.zeros(F.shape[1], F.dtype), None, 0, 0.0
         else:
             w, b, steps, seconds = fit_liblinear(
@@ -124,24 +118,10 @@ def solve_liblinear(
         elif intercept != "free":
             dual = dual_near(F, y, w, b, costs, **problem)
         proof = certify_primal(F, y, w, b, C=1.0, dual=dual, sample_weight=costs, **problem)
-        row = {
-            "iteration": steps,
-            "objective": proof.primal,
-            "residual": proof.relative_gap,
-            "seconds": seconds,
-        }
-        return SolverResult(
-            coefficients=w,
-            intercept=proof.intercept,
-            objective=proof.primal,
-            dual_objective=proof.dual,
-            kkt_residual=proof.kkt_residual,
-            n_iter=steps,
-            converged=steps < max_iter,
-            solver=f"liblinear-{method}",
-            seconds=seconds,
-            trace=(row,),
-        )
+        trace = Trace()
+        trace.add(steps, proof.primal, proof.relative_gap, seconds=seconds)
+        ended = {"n_iter": steps, "converged": steps < max_iter, "seconds": seconds}
+        return SolverResult.proven(w, proof, trace, solver=name, **ended)
 
     tasks = [(column, value) for column in columns for value in call.costs]
     with warnings.catch_warnings():
@@ -151,16 +131,12 @@ def solve_liblinear(
         if callback is not None:
             callback(result.trace[0])
     worst = max(results, key=lambda result: (not result.converged, result.relative_gap))
-    warn_unless_converged(
-        worst,
-        figure="a relative duality gap of",
-        reached=worst.relative_gap,
-        tol=tol,
-        advice=f"That is LIBLINEAR's limit of {max_iter} iterations (tol is its own measure, not "
-        "the gap): raise max_iter, lower C or scale the features.",
+    advice = (
+        f"That is LIBLINEAR's limit of {max_iter} iterations (tol is its own measure, not the "
+        "gap): raise max_iter, lower C or scale the features."
     )
-    size = len(call.costs)
-    return call.arranged([results[i : i + size] for i in range(0, len(results), size)])
+    warn_unless_converged(worst, "a relative duality gap of", worst.relative_gap, tol, advice)
+    return call.arranged(results)
 
 
 def fit_liblinear(
@@ -274,16 +250,12 @@ def _refuse_what_never_ends(F, costs, method):
 
 
 def _check(method, loss, intercept, starts):
-    if method not in ("dcd", "tron"):
-        raise ValueError(f"method={method!r} is not one of dcd, tron")
+    one_of("dcd", "tron")(method, "method")
     get_loss(loss)
     if method == "tron" and loss != "squared_hinge":
         raise ValueError("LIBLINEAR's tron needs a smooth loss: loss='squared_hinge'")
     offered = ("penalised", "none", "free")[: 3 if method == "tron" else 2]
-    if intercept not in offered:
-        raise ValueError(
-            f"LIBLINEAR's {method} offers intercept={' or '.join(map(repr, offered))}, not "
-            f"{intercept!r}; its tron and the newton solver offer a free one"
-        )
+    hint = "; its tron and the newton solver offer a free one"
+    check_offered(f"LIBLINEAR's {method}", hint, intercept=(intercept, offered))
     if not all(start is None or isinstance(start, SolverResult) for start in starts):
         raise ValueError("LIBLINEAR starts from zero: start must be None; dcd and newton take one")

@@ -11,13 +11,11 @@ the blocks is the paper's approximation, repeated runs converge to the optimum.
 
 Most informative are rows whose dual variable is neither zero nor at its bound, then those at the
 bound, each in random order: they are a sample of what pulls at w. Rows without a pull follow by the
-nearness of their margin to 1. (Keeping the margins nearest to 1 whatever their pull stalls where
-there are more of them than memory holds.)
+nearness of their margin to 1.
 
 Features that are in memory already are one block, improved until it is at its optimum.
 """
 
-import time
 from dataclasses import dataclass, replace
 from numbers import Integral
 
@@ -29,10 +27,12 @@ from tqdm.auto import tqdm
 from kernlab.features import Features, as_features
 from kernlab.runtime import bar_options, memory_limit, prefetched, row_blocks
 from kernlab.solvers.certificates import dual_objective, kkt_residual, primal_objective
-from kernlab.solvers.linear.dcd import Descent, solve_dcd
+from kernlab.solvers.linear.dcd import NOT_FREE, Descent, solve_dcd
 from kernlab.solvers.problems import (
     Loss,
     SolverResult,
+    Trace,
+    check_offered,
     each_problem,
     get_loss,
     row_costs,
@@ -76,10 +76,8 @@ def solve_sbm(
     ----------
     F : features, or whatever has `shape` and gives those of a slice of rows (`as_features`); read
         in order, once per run and once more at the end for the figures of the result.
-    y : labels -1 and 1, one column or several.
-    C : a number, or several.
-    loss, intercept : "hinge" or "squared_hinge"; "penalised" or "none".
-    tol : of the duality gap relative to the objective.
+    y, C, loss, tol, sample_weight, callback, max_memory : see `kernlab.solvers.problems`.
+    intercept : "penalised" or "none".
     max_iter : runs over the data at most; of one block, `passes_per_block` times as many passes.
     runs : exactly so many (1 is the paper's), with a warning where they leave a gap above a tenth
         of the objective; None to go on to `tol`.
@@ -88,26 +86,17 @@ def solve_sbm(
         max_memory does not hold six such blocks.
     drop : the share of rows dropped after each block.
     passes_per_block : of coordinate descent; None for 10 plain ones with `runs`, and 50 without.
-    sample_weight : of each row, multiplies C.
     random_state : seed of all orders.
     start : dual variables to begin from, which takes one more run, or a result.
-    callback : is called with every row of the trace.
-    max_memory : for features that are kept.
 
     Returns
     -------
-    A `SolverResult`; a list of them along C if C is an array; a list over columns if y is a matrix.
-    The KKT residual is the projected gradient of the dual.
+    SolverResult, or lists of them. The KKT residual is the projected gradient of the dual.
     """
-    began = time.perf_counter()
-    if intercept not in ("penalised", "none"):
-        raise ValueError(
-            f"selective block minimization offers intercept='penalised' or 'none', not "
-            f"{intercept!r}: a free intercept ties all dual variables together"
-        )
-    for name, value in (
-        ("block_rows", block_rows), ("passes_per_block", passes_per_block), ("runs", runs)
-    ):  # fmt: skip
+    trace, offered = Trace(callback), ("penalised", "none")
+    check_offered("selective block minimization", NOT_FREE, intercept=(intercept, offered))
+    counts = {"block_rows": block_rows, "passes_per_block": passes_per_block, "runs": runs}
+    for name, value in counts.items():
         if value is not None:
             check_scalar(value, name, Integral, min_val=1)
     check_scalar(drop, "drop", (float, int), min_val=0, max_val=1)
@@ -125,11 +114,13 @@ def solve_sbm(
     # A block, the next one, the rows kept and all of them joined: six blocks at the worst moment.
     fitting = memory_limit(max_memory) // (6 * max(1, F.nbytes // F.shape[0]))
     block_rows = min(block_rows or BLOCK_ROWS, max(fitting, SMALLEST_BLOCK))
-    limits = block_rows, passes, runs is not None
-    problem = _Problem.of(F, y, C, sample_weight, loss, intercept, *limits)
+    y = signs(y, F.shape[0]).astype(np.int8)
+    costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
+    costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them
+    problem = _Problem(F, y, costs, loss, intercept, block_rows, passes, runs is not None)
     generator = np.random.default_rng(random_state)
     state, memory = problem.state_of(start), _Memory(drop)
-    trace, best, done, last = [], None, 0, runs or max_iter
+    best, done, last = None, 0, runs or max_iter
     while True:
         before, state = state, (state[0].copy(), state[1].copy())
         measured = _Measured(*before)
@@ -137,49 +128,25 @@ def solve_sbm(
             measured.add(problem, rows, features)
             if done < last:
                 memory.take_in(problem, state, rows, features, generator)
-        row = {
-            "iteration": done,
-            "objective": measured.objective,
-            "residual": measured.relative_gap,
-            "seconds": time.perf_counter() - began,
-        }
-        trace.append(row)
-        if callback is not None:
-            callback(row)
+        trace.add(done, measured.primal, measured.relative_gap)
         closed = runs is None and measured.relative_gap <= tol
-        if best is None or runs or closed or measured.objective < best.objective:
+        if best is None or runs or closed or measured.primal < best.primal:
             best = measured
         if closed or done >= last:
             break
         done += 1
-    result = SolverResult(
-        coefficients=best.w[:-1],
-        intercept=float(best.w[-1]),
-        objective=best.objective,
-        dual_objective=best.dual_objective,
-        dual_variables=best.dual,
-        kkt_residual=best.violation,
-        n_iter=done,
-        converged=best.relative_gap <= tol,
-        solver="sbm",
-        seconds=time.perf_counter() - began,
-        trace=tuple(trace),
-        message="" if runs is None else f"runs over the data, as prescribed: {runs}",
-    )
+    gap = best.relative_gap
+    result = SolverResult.proven(
+        best.w[:-1], best, trace, dual_variables=best.variables, n_iter=done, converged=gap <= tol,
+        solver="sbm", message="" if runs is None else f"runs over the data, as prescribed: {runs}",
+    )  # fmt: skip
     # A number of runs is a prescription and no failure, but what it ends with may be far off.
     allowed, advice = tol, "Raise max_iter or block_rows, lower C, or scale the features."
     if runs is not None:
-        allowed, advice = (
-            LARGE_GAP,
-            f"Those were the runs prescribed: runs=None goes on to {tol:g}.",
-        )
-    warn_unless_converged(
-        replace(result, converged=best.relative_gap <= allowed),
-        figure="a relative duality gap of",
-        reached=best.relative_gap,
-        tol=allowed,
-        advice=advice,
-    )
+        allowed = LARGE_GAP
+        advice = f"Those were the runs prescribed: runs=None goes on to {tol:g}."
+    known = replace(result, converged=gap <= allowed)
+    warn_unless_converged(known, "a relative duality gap of", gap, allowed, advice)
     return result
 
 
@@ -195,13 +162,6 @@ class _Problem:
     block_rows: int
     passes: int
     plain: bool
-
-    @classmethod
-    def of(cls, F, y, C, sample_weight, loss, intercept, *limits):
-        y = signs(y, F.shape[0]).astype(np.int8)
-        costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
-        costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them
-        return cls(F, y, costs, loss, intercept, *limits)
 
     def blocks(self):
         """(rows, features) in order, each block formed while the one before is in use; with a bar
@@ -231,29 +191,31 @@ class _Problem:
 
 
 class _Measured:
-    """Dual variables and weights with their objectives, summed up while the blocks go by."""
+    """A certificate of dual variables and weights, summed up while the blocks go by."""
 
-    def __init__(self, dual, w):
-        self.dual, self.w, self.violation = dual, w, 0.0
-        self.objective = 0.5 * float(w @ w)
-        self.dual_objective = -self.objective
+    def __init__(self, variables, w):
+        self.variables, self.w, self.kkt_residual = variables, w, 0.0
+        self.intercept, self.primal = float(w[-1]), 0.5 * float(w @ w)
+        self.dual = -self.primal
 
     def add(self, problem, rows, features):
         """Take a block in: its loss, its share of the dual, its largest projected gradient."""
-        y, costs, dual, loss = problem.y[rows], problem.costs[rows], self.dual[rows], problem.loss
+        y, costs, loss = problem.y[rows], problem.costs[rows], problem.loss
+        dual = self.variables[rows]
         decisions = as_features(features).dot(self.w[:-1]) + self.w[-1]
         lost = primal_objective(decisions, 0.0, y, costs, loss, "none", 0.0)
         if not np.isfinite(lost):
             raise ValueError(
                 f"the features of rows {rows.start} to {rows.stop} hold values that are not finite"
             )
-        self.violation = max(self.violation, kkt_residual(decisions, y, dual, costs, loss))
-        self.objective += lost
-        self.dual_objective += dual_objective(0.0, dual, y, costs, loss, "none")
+        violation = kkt_residual(decisions, y, dual, costs, loss)
+        self.kkt_residual = max(self.kkt_residual, violation)
+        self.primal += lost
+        self.dual += dual_objective(0.0, dual, y, costs, loss, "none")
 
     @property
     def relative_gap(self):
-        return (self.objective - self.dual_objective) / max(self.objective, np.finfo(float).tiny)
+        return (self.primal - self.dual) / max(self.primal, np.finfo(float).tiny)
 
 
 class _Memory:

@@ -19,13 +19,16 @@ import numpy as np
 from kernlab.cluster import Column
 from kernlab.runtime import njit
 from kernlab.solvers.newton.core import at_once, intervals_for
-from kernlab.solvers.newton.preconditioners import (
+from kernlab.solvers.newton.steps import (
     DOUBLE,
     MANY_VALUES,
+    SAMPLE_SHARE,
     SINGLE,
+    FeatureIteration,
+    Place,
     Preconditioner,
+    Problem,
 )
-from kernlab.solvers.newton.steps import SAMPLE_SHARE, FeatureIteration, Problem
 
 STEPS = np.array([0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 3.0, 10.0])
 SLOW = 0.1  # a step of a good factor leaves less of the violation, or changes the active rows
@@ -83,7 +86,7 @@ class ClusterProblem:
         return Problem(features, intervals, self.intercept)
 
 
-class ClusterPoint:
+class ClusterPoint(Place):
     """A place x, and sums over all rows there; see `evaluate_part`."""
 
     def __init__(self, problem, x, sums):
@@ -95,15 +98,6 @@ class ClusterPoint:
         if problem.intercept == "none":
             self.slope = np.append(slope[:-1], 0.0)
         self._dual, self._packed = dual.reshape(3, 2), gram
-
-    def objective(self, C):
-        return 0.5 * float(self.problem.ridge @ self.x**2) + C * float(self.value)
-
-    def gradient(self, C):
-        return self.problem.ridge * self.x + C * self.slope
-
-    def slope_along(self, direction, C):
-        return float(self.gradient(C) @ direction)
 
     @cached_property
     def gram(self):

@@ -24,7 +24,6 @@ The dual, whose variables a_i are 2 C c_i times the way that s_i has to go to it
 with u = sum_i a_i x_i at the optimum; for labels, a_i is a row's dual variable times its label.
 """
 
-import time
 from dataclasses import dataclass
 from functools import wraps
 from types import MappingProxyType
@@ -32,7 +31,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kernlab.parameters import not_negative
-from kernlab.solvers.problems import observed_order, signs
+from kernlab.solvers.problems import SolverResult, Trace, observed_order, signs
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Iteration:
 
     def __init__(self, intervals, number, callback):
         self.intervals, self.number, self.callback = intervals, number, callback
-        self.trace, self.notes, self.steps_left, self.began = [], [], 0, time.perf_counter()
+        self.trace, self.notes, self.steps_left = Trace(callback), [], 0
 
     def iterate(self, C, tol, proof):
         """Steps for one C until the violation is at most `tol`; whether that was reached."""
@@ -147,22 +146,12 @@ class Iteration:
         return int(np.count_nonzero(self.point.active))
 
     def _record(self, C, violation, step, cost):
-        before = [row["residual"] for row in self.trace if row["C"] == C]
-        row = {
-            "iteration": len(self.trace),
-            "objective": self.point.objective(C),
-            "residual": violation,
-            "seconds": time.perf_counter() - self.began,
-            "C": C,
-            "problem": self.number,
-            "active": self.n_active(),
-            "step": step,
-            **cost,
-            "order": observed_order([*before, violation]),
-        }
-        self.trace.append(row)
-        if self.callback is not None:
-            self.callback(row)
+        rows = self.trace.rows
+        before = [row["residual"] for row in rows if row["C"] == C]
+        self.trace.add(
+            len(rows), self.point.objective(C), violation, C=C, problem=self.number,
+            active=self.n_active(), step=step, **cost, order=observed_order([*before, violation]),
+        )  # fmt: skip
 
 
 def best_step(intervals, scores, C, changes, linear, quadratic):
@@ -199,11 +188,8 @@ def at_once(function):
 
 
 def together(generators, multiply=None):
-    """What the generators return, run side by side: each yields v and is sent the product with it.
-
-    Every generator is written as if it were alone; `multiply` takes the vectors of all that wait
-    as columns, which costs little more than one, since a matrix is read once.
-    """
+    """What the generators return, run side by side: each yields v and is sent the product with it,
+    which `multiply` takes for the vectors of all that wait, as columns."""
     returned, waiting, sent = [None] * len(generators), {}, dict.fromkeys(range(len(generators)))
     while sent:
         for number, image in sent.items():
@@ -217,3 +203,15 @@ def together(generators, multiply=None):
         sent = {n: np.ascontiguousarray(v) for n, v in zip(waiting, images.T, strict=True)}
         waiting = {}
     return returned
+
+
+def checked_start(start, size, wanted, what, padded=False):
+    """Coefficients and intercept to begin from, given or a result's, `padded` by zeros or not."""
+    is_result = isinstance(start, SolverResult)
+    u, b = (start.coefficients, start.intercept) if is_result else start
+    u = np.array(u, dtype=np.float64)
+    if padded and is_result and len(u) < size:
+        u = np.pad(u, (0, size - len(u)))
+    if u.shape != (size,) or not (np.all(np.isfinite(u)) and np.isfinite(b)):
+        raise ValueError(f"start must be {wanted}: {size} finite {what} and an intercept")
+    return u, float(b)

@@ -6,7 +6,7 @@ With the algorithm's step numbers:
      it out: at large C a small gradient alone proves little);
   3. find d with |V d + gradient| <= mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient at
      zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of V
-     itself ("direct") or of a matrix near it ("grouped"; see `preconditioners`). Lengths are then
+     itself ("direct") or of a matrix near it ("grouped"; see `steps`). Lengths are then
      those of the preconditioner's inner product;
   4. move by the unit step or the best (`core`).
 
@@ -22,15 +22,14 @@ import numpy as np
 
 from kernlab.cluster import ClusterFeatures
 from kernlab.features import as_features, warn_of_slow_passes
+from kernlab.parameters import one_of
 from kernlab.runtime import on_single_blas_thread
 from kernlab.solvers.certificates import INTERCEPTS
 from kernlab.solvers.newton.cluster import ClusterIteration, ClusterProblem, Setting
-from kernlab.solvers.newton.core import intervals_for
-from kernlab.solvers.newton.preconditioners import PRECONDITIONERS
-from kernlab.solvers.newton.steps import FeatureIteration, Problem
+from kernlab.solvers.newton.core import checked_start, intervals_for
+from kernlab.solvers.newton.steps import PRECONDITIONERS, FeatureIteration, Problem
 from kernlab.solvers.problems import (
     Call,
-    SolverResult,
     check_limits,
     row_costs,
     warn_unless_converged,
@@ -64,36 +63,28 @@ def solve_newton(
 
     Parameters
     ----------
-    F : array, CSR matrix or `Features` of shape (n, k).
+    F, C, intercept, sample_weight, callback : see `kernlab.solvers.problems`.
     y : labels -1 and 1, or targets for loss="squared_epsilon_insensitive"; one column or several.
-    C : a number, or an array, along which each solution is found from the one before.
     loss : "squared_hinge" or "squared_epsilon_insensitive".
-    intercept : "free", "penalised" or "none".
-    tol : float, default 1e-6
-        Bound on the gradient relative to the gradient at zero, the KKT residual reported.
-    gap_tol : float, default 1e-4
-        Bound on the duality gap relative to the objective.
-    max_iter : int, default 200
-        Steps for one C.
+    tol : bound on the gradient relative to the gradient at zero, the KKT residual reported; None
+        for 1e-6.
+    gap_tol : bound on the duality gap relative to the objective.
+    max_iter : steps for one C; None for 200.
     method : "direct", "grouped" (for features at landmarks), "cg", or "auto", the quickest by
         prediction; the result's message tells of "grouped".
     eta : (eta_0, eta_1) of step 3; None for (0.1, 1), and for (0.3, inf) with "grouped".
     epsilon : of the loss of targets.
-    warm_up : bool, default True
-        Whether to begin on the first features, or on a random part of the rows.
-    sample_weight : array of n, default None
+    warm_up : whether to begin on the first features, or on a random part of the rows.
     random_state : of that part; None draws as 0 does.
     start : (w, b), or a result with as many features or fewer (the first), instead of a warm-up.
-    callback : function of each row of the trace, as it is written.
     max_memory : for the k x k matrices of "direct" and "grouped", which "auto" leaves where they
         have no room, and for features that are formed in blocks; the values of F are the caller's.
 
     Returns
     -------
-    SolverResult, or lists of them (see `kernlab.solvers.problems`). The trace has the gradient
-    (`residual`), its observed order of convergence, the rows by which G changed (`work`) and the
-    products with V. Dual variables of labels are not negative; those of targets are the a_i of
-    `core`.
+    SolverResult, or lists of them. The trace has the gradient (`residual`), its observed order of
+    convergence, the rows by which G changed (`work`) and the products with V. Dual variables of
+    labels are not negative; those of targets are the a_i of `core`.
     """
     rows = as_features(F)
     on_cluster = isinstance(rows, ClusterFeatures)
@@ -104,14 +95,10 @@ def solve_newton(
         rows = rows.kept(max_memory) if rows.map_ is None else rows
         rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
         warn_of_slow_passes(rows, max_memory)
-    tol, max_iter = check_limits(
-        1e-6 if tol is None else tol, 200 if max_iter is None else max_iter
-    )
+    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-6, 200))
     check_limits(gap_tol, 1, names=("gap_tol", ""))
-    if intercept not in INTERCEPTS:
-        raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
-    if method not in ("auto", *PRECONDITIONERS):
-        raise ValueError(f"method={method!r} is not one of auto, {', '.join(PRECONDITIONERS)}")
+    one_of(*INTERCEPTS)(intercept, "intercept")
+    one_of("auto", *PRECONDITIONERS)(method, "method")
     if on_cluster and method not in ("auto", "direct"):
         raise ValueError(f"on a cluster steps are taken by method='direct', not {method!r}")
     if method == "grouped" and not rows.can_be_grouped:
@@ -127,7 +114,9 @@ def solve_newton(
             problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
             iteration = FeatureIteration(problem, method, eta, number, callback, max_memory)
         if call.starts[number] is not None:
-            iteration.point = problem.at(_checked_start(call.starts[number], problem))
+            begin = call.starts[number]
+            w, b = checked_start(begin, rows.shape[1], "(w, b)", "weights", padded=True)
+            iteration.point = problem.at(np.append(w, 0.0 if intercept == "none" else b))
         elif warm_up:
             generator = np.random.default_rng(0 if random_state is None else random_state)
             iteration.begin_on_samples(min(call.costs[0], iteration.solved_for), generator)
@@ -137,26 +126,12 @@ def solve_newton(
             if iteration.problem.rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
                 iteration = iteration.in_double()
                 result = iteration.solve(C_, tol, gap_tol, max_iter, began)
-            warn_unless_converged(
-                result,
-                figure=f"a relative duality gap of {result.relative_gap:.2e} and a gradient "
-                "relative to its start of",
-                reached=result.kkt_residual,
-                tol=tol,
-                advice="Raise max_iter, lower C, or scale the features.",
+            figure = (
+                f"a relative duality gap of {result.relative_gap:.2e} and a gradient relative to "
+                "its start of"
             )
+            advice = "Raise max_iter, lower C, or scale the features."
+            warn_unless_converged(result, figure, result.kkt_residual, tol, advice)
             families[-1].append(result)
             began = time.perf_counter()
     return call.arranged(families)
-
-
-def _checked_start(start, problem):
-    n_features = len(problem.ridge) - 1
-    is_result = isinstance(start, SolverResult)
-    w, b = (start.coefficients, start.intercept) if is_result else start
-    w = np.asarray(w, dtype=np.float64)
-    if is_result and len(w) < n_features:
-        w = np.pad(w, (0, n_features - len(w)))
-    if w.shape != (n_features,) or not (np.all(np.isfinite(w)) and np.isfinite(b)):
-        raise ValueError(f"start must be (w, b): {n_features} finite weights and an intercept")
-    return np.append(w, 0.0 if problem.intercept == "none" else b)

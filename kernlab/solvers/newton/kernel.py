@@ -26,12 +26,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
+from kernlab.parameters import one_of
 from kernlab.runtime import REORDERED_SUMS, njit
 from kernlab.solvers.certificates import INTERCEPTS, balanced, certify_dual
-from kernlab.solvers.newton.core import Iteration, at_once, intervals_for, together
+from kernlab.solvers.newton.core import Iteration, at_once, checked_start, intervals_for, together
 from kernlab.solvers.problems import (
     Call,
     SolverResult,
+    Trace,
     check_limits,
     row_costs,
     warn_unless_converged,
@@ -69,61 +71,37 @@ def solve_newton_cg(
     Parameters
     ----------
     operator : K, positive semidefinite, as a LinearOperator or matrix.
-    y : labels -1 and 1, one column or several, which then share every product.
-    C : a number, or an array, along which each solution is found from the one before.
-    intercept : "free", "penalised" or "none".
-    tol : float, default 1e-5
-        Bound on the KKT residual, in units of the margin, over all rows.
-    max_iter : int, default 100
-        Steps for one C.
-    max_products : int, default 5000
-        Products for one C.
-    sample_weight : array of n, default None
+    y, C, intercept, sample_weight, callback : see `kernlab.solvers.problems`; columns share every
+        product.
+    tol : bound on the KKT residual, in units of the margin, over all rows; None for 1e-5.
+    max_iter, max_products : steps and products for one C; None for 100 steps.
     start : (beta, b), or a result.
-    callback : function of each row of the trace, as it is written.
     random_state, max_memory : taken as by all solvers, and not needed.
 
     Returns
     -------
-    SolverResult, or lists of them (see `kernlab.solvers.problems`). The coefficients are beta, the
-    dual variables times the labels.
+    SolverResult, or lists of them. The coefficients are beta, the dual variables times the labels.
     """
     began = time.perf_counter()
     if loss != "squared_hinge":
         raise ValueError(f"loss={loss!r}: newton-cg needs a smooth loss, 'squared_hinge'")
-    if intercept not in INTERCEPTS:
-        raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
+    one_of(*INTERCEPTS)(intercept, "intercept")
     operator, call = aslinearoperator(operator), Call(y, C, start)
-    tol, max_iter = check_limits(
-        1e-5 if tol is None else tol, 100 if max_iter is None else max_iter
-    )
+    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-5, 100))
     check_limits(tol, max_products, names=("tol", "max_products"))
     weights = row_costs(1.0, operator.shape[0], sample_weight)
-    iterations = []
-    for number, column in enumerate(call.columns):
+    paths = []
+    for number, (column, begin) in enumerate(zip(call.columns, call.starts, strict=True)):
         intervals = intervals_for(loss, column, weights)
-        iterations.append(_KernelIteration(intervals, intercept, number, callback))
-    families = together(
-        [
-            iteration.path(call.costs, begin, tol, max_iter, max_products)
-            for iteration, begin in zip(iterations, call.starts, strict=True)
-        ],
-        lambda columns: np.asarray(operator.matmat(columns), dtype=np.float64),
-    )
+        iteration = _KernelIteration(intervals, intercept, number, callback)
+        paths.append(iteration.path(call.costs, begin, tol, max_iter, max_products))
+    families = together(paths, lambda V: np.asarray(operator.matmat(V), dtype=np.float64))
     seconds = (time.perf_counter() - began) / (len(families) * len(call.costs))
-    families = [[replace(result, seconds=seconds) for result in family] for family in families]
-    worst = max(
-        (result for family in families for result in family),
-        key=lambda result: (not result.converged, result.kkt_residual),
-    )
-    warn_unless_converged(
-        worst,
-        figure="a KKT residual of",
-        reached=worst.kkt_residual,
-        tol=tol,
-        advice=worst.message or "Raise max_iter or max_products, or lower C.",
-    )
-    return call.arranged(families)
+    results = [replace(result, seconds=seconds) for family in families for result in family]
+    worst = max(results, key=lambda result: (not result.converged, result.kkt_residual))
+    advice = worst.message or "Raise max_iter or max_products, or lower C."
+    warn_unless_converged(worst, "a KKT residual of", worst.kkt_residual, tol, advice)
+    return call.arranged(results)
 
 
 class Point:
@@ -200,11 +178,12 @@ class _KernelIteration(Iteration):
         self.point, self.tol, results = Point(self, zeros, zeros.copy(), 0.0), tol, []
         self.products_left = max_products
         if start is not None:
-            beta, b = _checked_start(start, len(zeros))
+            beta, b = checked_start(start, len(zeros), "(beta, b)", "numbers")
             images = yield from self.multiply(beta)
             self.point = Point(self, beta, images, 0.0 if self.intercept == "none" else b)
         for C in costs:
-            self.trace, self.steps_left, self.products_left = [], max_iter, max_products
+            self.trace = Trace(self.callback, self.trace.began)
+            self.steps_left, self.products_left = max_iter, max_products
             self._counted = max_products
             self.message, self._is_last = "", False
             self._least, self._nearest, self._without_progress = np.inf, np.inf, 0
@@ -302,7 +281,7 @@ class _KernelIteration(Iteration):
 
     def _has_stalled(self, violation):
         """Whether steps neither decrease the objective nor come nearer to its conditions."""
-        objective = self.trace[-1]["objective"]
+        objective = self.trace.rows[-1]["objective"]
         better = objective < self._least * (1.0 - 1e-13)
         nearer = violation < 0.5 * self._nearest
         self._without_progress = 0 if better or nearer else self._without_progress + 1
@@ -342,28 +321,18 @@ class _KernelIteration(Iteration):
             # Only balanced dual variables bound the optimum, and K times these is not the images.
             images = yield from self.multiply(balanced(point.beta))
             primal, bound = point.objective(C), self._certificate(point, C, images).dual
-        return SolverResult(
-            coefficients=point.beta,
-            intercept=certificate.intercept,
+        return SolverResult.proven(
+            point.beta,
+            certificate,
+            self.trace,
             objective=primal,
             dual_objective=bound,
-            kkt_residual=certificate.kkt_residual,
             dual_variables=np.abs(point.beta),
-            n_iter=self.trace[-1]["iteration"],
+            n_iter=self.trace.rows[-1]["iteration"],
             converged=certificate.kkt_residual <= self.tol,
             solver="newton-cg",
-            trace=tuple(self.trace),
             message=self.message,
         )
-
-
-def _checked_start(start, n_rows):
-    is_result = isinstance(start, SolverResult)
-    beta, b = (start.coefficients, start.intercept) if is_result else start
-    beta = np.array(beta, dtype=np.float64)
-    if beta.shape != (n_rows,) or not (np.all(np.isfinite(beta)) and np.isfinite(b)):
-        raise ValueError(f"start must be (beta, b): {n_rows} finite numbers and an intercept")
-    return beta, float(b)
 
 
 # --------------------------------------------------- passes over vectors, each one pass only

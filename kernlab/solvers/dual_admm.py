@@ -10,9 +10,8 @@
     z = the projection of x - mu / beta on the box                                          (eq. 6)
     mu = mu - beta (x - z)
 
-with q = e + mu + beta z (where Algorithm 3 prints x). The same as a map of one vector v = z -
-mu / beta, over-relaxed (1 in the paper) and with the proximal point of the box, or of the squared
-hinge's a^2 / (4 C), for the projection:
+with q = e + mu + beta z. The same as a map of one vector v = z - mu / beta, over-relaxed (1 in the
+paper) and with the proximal point of the box, or of the squared hinge's a^2 / (4 C):
 
     z = prox(v),   x as above,   v <- v + relaxation (x - z)
 
@@ -34,7 +33,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_scalar
 
-from kernlab.parameters import moderate, positive
+from kernlab.parameters import moderate, one_of, positive
 from kernlab.runtime import require_memory
 from kernlab.solvers.certificates import (
     INTERCEPTS,
@@ -44,11 +43,11 @@ from kernlab.solvers.certificates import (
     kkt_residual,
     primal_objective,
 )
-from kernlab.solvers.dual_admm.acceleration import Anderson
 from kernlab.solvers.problems import (
     Call,
     Loss,
     SolverResult,
+    Trace,
     check_limits,
     get_loss,
     row_costs,
@@ -56,6 +55,9 @@ from kernlab.solvers.problems import (
     warn_unless_converged,
 )
 
+REJECTED_GROWTH = 2.0  # a residual that grows by more undoes an accelerated step
+LONGEST = 100.0  # times the plain step
+RIDGE = 1e-10
 CERTIFICATES = ("approximate", "exact")
 BETAS = ("adaptive", "auto")
 FIRST_BETA = 1.0
@@ -99,11 +101,9 @@ def solve_dual_admm(
     Parameters
     ----------
     approximation : what offers `operator()`, `shifted(beta)` and `is_definite(beta)`.
-    y : labels -1 and 1, or one column of them for each of several problems.
-    C : a number, or several; all columns and all C are solved together.
-    loss, intercept : "hinge" or "squared_hinge"; "free" (eq. 1), "penalised" or "none".
-    tol : bound on the relative gap between the objectives of primal and dual with K~; None for
-        1e-3.
+    y, C, loss, intercept, sample_weight, callback : see `kernlab.solvers.problems`; all columns and
+        all C are solved together.
+    tol : of the duality gap with K~, relative to the objective; None for 1e-3.
     max_iter : steps at most; None for 1000.
     steps : exactly so many, as the paper prescribes (10), whatever is reached: such a result has
         not converged, and its message says how near it is. None to go on to `tol`.
@@ -112,35 +112,27 @@ def solve_dual_admm(
     relaxation : in (0, 2); None for 1.6, or with `steps` for the paper's 1.
     acceleration : steps that Anderson's method remembers; None for 8, or with `steps` for 0.
     certificate : objectives with K~ ("approximate") or with the exact kernel ("exact", streamed).
-    sample_weight : of each row, multiplies C.
     start : dual variables to begin from, or a result, for each column of y; per C or for all.
-    callback : is called with every row of the traces.
     random_state : not used; there is nothing random here.
     max_memory : for the vectors that all problems hold.
 
     Returns
     -------
-    A `SolverResult`; a list of them along C if C is an array; a list over columns (of results or of
-    lists) if y is a matrix. The coefficients are a_i y_i; the KKT residual is the projected
+    SolverResult, or lists of them. The coefficients are a_i y_i; the KKT residual is the projected
     gradient of the dual with the certificate's matrix, in units of the margin.
     """
     began = time.perf_counter()
     prescribed = steps is not None
     relaxation = (1.0 if prescribed else 1.6) if relaxation is None else relaxation
     acceleration = (0 if prescribed else 8) if acceleration is None else acceleration
-    tol, max_iter = check_limits(
-        1e-3 if tol is None else tol, 1000 if max_iter is None else max_iter
-    )
+    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-3, 1000))
     check_scalar(acceleration, "acceleration", Integral, min_val=0)
     if prescribed:
         check_scalar(steps, "steps", Integral, min_val=1)
     if positive(relaxation, "relaxation") >= 2:
         raise ValueError(f"relaxation must lie between 0 and 2, not {relaxation!r}")
-    for name, value, offered in (
-        ("intercept", intercept, INTERCEPTS), ("certificate", certificate, CERTIFICATES)
-    ):  # fmt: skip
-        if value not in offered:
-            raise ValueError(f"{name}={value!r} is not one of {', '.join(offered)}")
+    one_of(*INTERCEPTS)(intercept, "intercept")
+    one_of(*CERTIFICATES)(certificate, "certificate")
     if certificate == "exact" and not hasattr(approximation, "exact_product"):
         raise ValueError(
             f"certificate='exact' needs products with the exact kernel matrix, which "
@@ -163,32 +155,71 @@ def solve_dual_admm(
         iteration.begin_from(duals)
     iteration.run(None if prescribed else tol, steps or max_iter, acceleration)
     results = _certified(approximation, problems, iteration.z, not prescribed, certificate)
+    advice = "Raise max_iter, lower C, or bring K~ closer to K."
     seconds = (time.perf_counter() - began) / p
     for j, result in enumerate(results):
+        reached = iteration.reached[j]
         results[j] = result = replace(
             result,
             n_iter=int(iteration.steps[j]),
-            converged=bool(not prescribed and iteration.reached[j] <= tol),
+            converged=bool(not prescribed and reached <= tol),
             message=_as_prescribed(result, steps) if prescribed else "",
-            trace=tuple(iteration.traces[j]),
+            trace=tuple(iteration.traces[j].rows),
             seconds=seconds,
         )
         if not prescribed:
-            warn_unless_converged(
-                result,
-                figure="a relative gap of",
-                reached=iteration.reached[j],
-                tol=tol,
-                advice="Raise max_iter, lower C, or bring K~ closer to K.",
-            )
-    along = len(call.costs)
-    return call.arranged([results[j : j + along] for j in range(0, p, along)])
+            warn_unless_converged(result, "a relative gap of", reached, tol, advice)
+    return call.arranged(results)
 
 
 def _as_prescribed(result, steps):
     gap, residual = result.relative_gap, result.kkt_residual
     reached = f"a KKT residual of {residual:.2e}" if gap is None else f"a relative gap of {gap:.2e}"
     return f"{steps} steps as prescribed: {reached}"
+
+
+class Anderson:
+    """Anderson's acceleration of a fixed-point iteration, with a memory of so many steps.
+
+    The next v is the combination of the last few plain steps whose residuals nearly cancel, in the
+    least-squares sense. Where such a step has let the residual grow, it is undone: the plain step
+    is taken instead, and the memory is emptied. So it is where the step would lead far away: with
+    all variables at an edge of the box the residual no longer tells how far that was.
+    """
+
+    def __init__(self, memory):
+        self._memory = memory
+        self.forget()
+
+    def forget(self):
+        """Empty the memory, as when the map has changed."""
+        self._moves, self._changes, self._last, self._plain = [], [], None, None
+
+    def next(self, v, plain):
+        """Where to go from v, when the plain step leads to `plain`."""
+        residual = plain - v
+        length = float(np.linalg.norm(residual))
+        if self._plain is not None and length > REJECTED_GROWTH * self._plain[1]:
+            back = self._plain[0]
+            self.forget()
+            return back
+        if self._last is not None:
+            self._moves.append(v - self._last[0])
+            self._changes.append(residual - self._last[1])
+            del self._moves[: -self._memory], self._changes[: -self._memory]
+        self._last, self._plain = (v, residual), None
+        if not self._changes:
+            return plain
+        changes = np.stack(self._changes)
+        gram = changes @ changes.T
+        gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) + TINY
+        weights = np.linalg.solve(gram, changes @ residual)
+        ahead = weights @ changes + weights @ np.stack(self._moves)
+        if np.linalg.norm(ahead) > LONGEST * length:
+            self.forget()
+            return plain
+        self._plain = (plain, length)
+        return plain - ahead
 
 
 @dataclass(frozen=True)
@@ -204,9 +235,9 @@ class _Problems:
     def of(cls, call, sample_weight, loss, intercept):
         """Every column of labels with every C, the latter side by side."""
         labels = np.stack([signs(column, len(column)) for column in call.columns], axis=1)
-        weights = [row_costs(float(C), len(labels), sample_weight) for C in call.costs]
-        weights = np.tile(np.stack(weights, axis=1), labels.shape[1])
-        return cls(np.repeat(labels, len(call.costs), axis=1), weights, loss, intercept)
+        costs = [row_costs(float(C), len(labels), sample_weight) for C in call.costs]
+        costs = np.tile(np.stack(costs, axis=1), labels.shape[1])
+        return cls(np.repeat(labels, len(call.costs), axis=1), costs, loss, intercept)
 
     def take(self, columns):
         return replace(self, labels=self.labels[:, columns], costs=self.costs[:, columns])
@@ -275,18 +306,15 @@ class _Iteration:
 
     def __init__(self, approximation, problems, beta, relaxation, began, callback):
         self._approximation, self._problems = approximation, problems
-        self._operator = approximation.operator()
-        n, p = problems.labels.shape
+        self._operator, (n, p) = approximation.operator(), problems.labels.shape
         if self._operator.shape[0] != n:
             raise ValueError(f"a kernel matrix of {self._operator.shape[0]} rows, but {n} labels")
-        self._adaptive = isinstance(beta, str) and beta == "adaptive"
-        self._relaxation = relaxation
-        self._began, self._callback = began, callback
+        self._adaptive, self._relaxation = beta == "adaptive", relaxation
         self._definite_from = np.inf  # shifts from here on are known to make K~ definite
         self._factorise(self._first_beta(beta, n))
         self._v, self._betas = np.zeros((n, p)), np.full(p, self._solve.beta)
         self.steps, self.reached = np.zeros(p, dtype=int), np.full(p, np.inf)
-        self.traces = [[] for _ in range(p)]
+        self.traces = [Trace(callback, began) for _ in range(p)]
 
     @property
     def z(self):
@@ -327,13 +355,14 @@ class _Iteration:
             self._approximation, beta, problems.intercept, len(problems.labels)
         )
 
-    def _balance(self, residuals, z, v, columns):
+    def _balance(self, x, z, v, z_before, columns):
         """Change beta where x comes to z and the multipliers come to rest at different speeds."""
-        apart, moving = residuals
+        beta = self._solve.beta
+        apart = _relative(x - z, np.maximum(_lengths(x), _lengths(z)))
+        moving = _relative(beta * (z - z_before), _lengths(beta * (z - v)))
         ratio = float(np.exp(0.5 * np.mean(np.log(apart) - np.log(moving))))
         if 1.0 / UNBALANCED < ratio < UNBALANCED:
             return False
-        beta = self._solve.beta
         new = self._raised(beta * float(np.clip(ratio, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)))
         if new == beta:
             return False
@@ -384,7 +413,7 @@ class _Iteration:
                     return
                 before, x, z, v, z_before = (A[:, left] for A in (before, x, z, v, z_before))
             balancing = self._adaptive and number in BALANCE_AT
-            if balancing and self._balance(self._residuals(x, z, v, z_before), z, v, columns):
+            if balancing and self._balance(x, z, v, z_before, columns):
                 for memory in memories:
                     memory.forget()
             elif acceleration and STEPS_BETWEEN_CHECKS <= number < max_iter:
@@ -397,33 +426,19 @@ class _Iteration:
         scores = np.asarray(self._operator @ (dual * problems.labels), dtype=np.float64)
         return np.array([proof.relative_gap for proof in problems.certificates(dual, scores)])
 
-    def _residuals(self, x, z, v, z_before):
-        """The primal and the dual residual, relative to what they are differences of."""
-        beta = self._solve.beta
-        apart = _relative(x - z, np.maximum(_lengths(x), _lengths(z)))
-        return apart, _relative(beta * (z - z_before), _lengths(beta * (z - v)))
-
     def _record(self, number, columns, objective, x, z, z_before):
-        """A row of each trace; the residuals are the largest entries of x - z and of what the
-        step has moved z by, times beta: both in units of the margin."""
+        """A row of each trace; the residuals are the largest entries of x - z and of what the step
+        has moved z by, times beta."""
         self.steps[columns] = number
         beta = self._solve.beta
         primal = beta * np.abs(x - z).max(axis=0)
         dual = beta * np.abs(z - z_before).max(axis=0)
         for k, j in enumerate(columns):
-            row = {
-                "iteration": number,
-                "objective": float(objective[k]),
-                "residual": float(max(primal[k], dual[k])),
-                "primal_residual": float(primal[k]),
-                "dual_residual": float(dual[k]),
-                "beta": beta,
-                "problem": int(j),
-                "seconds": time.perf_counter() - self._began,
-            }
-            self.traces[j].append(row)
-            if self._callback is not None:
-                self._callback(row)
+            parts = {"primal_residual": float(primal[k]), "dual_residual": float(dual[k])}
+            residual = max(parts.values())
+            self.traces[j].add(
+                number, float(objective[k]), residual, **parts, beta=beta, problem=int(j)
+            )
 
 
 def _lengths(A):
@@ -483,8 +498,7 @@ def _certified(approximation, problems, z, converging, certificate):
 def _margin_intercept(problems, j, dual, scores):
     """b of problem j by the rows on the margin: the mean of what it has to be there (eq. 7).
 
-    The paper's two formulas have the opposite sign, for a decision sum - b. Where no row is on the
-    margin, b is the middle of the interval that the other rows leave, as in LIBSVM.
+    Where no row is on it, b is the middle of the interval that the other rows leave, as in LIBSVM.
     """
     (labels, costs), loss = problems.column(j), problems.loss
     if problems.intercept == "none":

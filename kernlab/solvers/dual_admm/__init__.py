@@ -1,1 +1,0 @@
-"""ADMM on the dual problem, by solves with K~ + beta I (ADMM-HSS)."""
