@@ -1,8 +1,6 @@
 """Features of rows on a cluster: parts that workers keep, or form again in every pass.
 
-A `Part` is some of the rows with their labels, weights and features; it is read in chunks of
-`Features`, one where its features are kept. `ClusterFeatures` are all parts as solvers see them:
-sums over them, one of each worker. Nothing of n x k numbers ever leaves a worker.
+Solvers see sums over parts, one of each worker. Nothing of n x k numbers ever leaves a worker.
 """
 
 from copy import copy
@@ -22,20 +20,12 @@ WITH_SAMPLE = 1.125  # times what is kept of all rows: the eighth of them that i
 @dataclass(frozen=True)
 class Targets:
     """What rows on a cluster are fitted to: a code for each distinct label, or the labels as they
-    are (`code` None).
-
-    Parameters
-    ----------
-    rows : DaskRows
-    labels : array of the distinct labels in order
-    code : array of shape (len(labels), problems) of -1 and 1
-    factors : array, what each label's rows are weighted by beside their own weights; or None
-    """
+    are (`code` None)."""
 
     rows: object
-    labels: np.ndarray | None = None
-    code: np.ndarray | None = None
-    factors: np.ndarray | None = None
+    labels: np.ndarray | None = None  # the distinct ones in order
+    code: np.ndarray | None = None  # -1 and 1 for each label and problem
+    factors: np.ndarray | None = None  # of the weights of each label's rows
 
     @property
     def columns(self):
@@ -81,14 +71,8 @@ class Column:
 
 
 class Part:
-    """Some rows on a worker, with what was computed of them; that may be lost at any time.
-
-    Attributes
-    ----------
-    X, y, w : rows, labels and weights (None: all count once)
-    known : dict
-        What the last pass has left for the next one.
-    """
+    """Some rows X on a worker, with labels y, weights w (None: all count once), their features, and
+    what the last pass has left for the next one (`known`), which may be lost at any time."""
 
     def __init__(self, approximation, n_rows, kept, X, y, w):
         self.X, self.y, self.w = X, y, w
@@ -158,23 +142,17 @@ def _make_part(given, number, X, y, w):
 
 
 class ClusterFeatures(Features):
-    """The features of rows on a cluster.
+    """The features of `DaskRows` by a fitted `FeatureMap`.
 
     Solvers that know of clusters take sums over `pieces`, whose objects are each a `Part`; others
-    read blocks in turn, as from a file. They are never brought together.
-
-    Parameters
-    ----------
-    rows : DaskRows
-    approximation : FeatureMap, fitted
-    max_memory : int or str, default None
-        Of each worker; None for what Dask lets it hold.
+    read blocks in turn, as from a file. max_memory is of each worker; None for what Dask lets it
+    hold.
     """
 
-    def __init__(self, rows, approximation, max_memory=None):
+    def __init__(self, rows, approximation, max_memory=None, shape=None):
         self.A, self._form, self._room = None, self._brought, None
         self.rows, self.approximation, self.max_memory = rows, approximation, max_memory
-        self.shape, self.dtype = (len(rows), approximation.rank_), np.dtype(np.float64)
+        self.shape, self.dtype = shape or (len(rows), approximation.rank_), np.dtype(np.float64)
 
     @property
     def is_mapped(self):
@@ -237,24 +215,21 @@ class ClusterFeatures(Features):
     def leading(self, n_features):
         if n_features == self.shape[1]:
             return self
-        part = ClusterFeatures(self.rows, self.approximation, self.max_memory)
-        part.shape = len(self.rows), n_features
-        part.pieces = self.pieces.each(Part.changed, n_features)
-        return part
+        return self._with((len(self.rows), n_features), Part.changed, n_features)
 
     def head(self, share):
         """The features of the first rows of each part, one of every `share`."""
-        part = ClusterFeatures(self.rows, self.approximation, self.max_memory)
-        part.shape = -(-self.shape[0] // share), self.shape[1]
-        part.pieces = self.pieces.each(Part.head, share)
-        return part
+        return self._with((-(-self.shape[0] // share), self.shape[1]), Part.head, share)
 
     @cached_property
     def in_double(self):
         """The same features in double precision, formed in every pass."""
-        other = ClusterFeatures(self.rows, self.approximation, self.max_memory)
-        other.shape = self.shape
-        other.pieces = self.pieces.each(Part.changed, None, True, False)
+        return self._with(self.shape, Part.changed, None, True, False)
+
+    def _with(self, shape, change, *arguments):
+        """Features of this shape, with each part changed."""
+        other = ClusterFeatures(self.rows, self.approximation, self.max_memory, shape)
+        other.pieces = self.pieces.each(change, *arguments)
         return other
 
     def rounding(self, w):

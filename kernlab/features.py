@@ -8,9 +8,7 @@ F^T a, and Gram matrices of weighted rows, never F itself. So F may be
   features are weights M w of the values, and only a Hessian forms the features of a few rows;
 - formed a block of rows at a time, whenever it is asked for, and forgotten again.
 
-Whatever A is stored in (single precision, say), sums are taken in double precision. A pass of
-Newton's method computes each row's score and, while the row is in the processor's cache, adds the
-row to the gradient: the features travel from memory once.
+Whatever A is stored in (single precision, say), sums are taken in double precision.
 """
 
 import time
@@ -90,12 +88,9 @@ class Features:
 
     def __init__(self, F, *, dual_of=None):
         self.dual_of = dual_of
-        if sp.issparse(F):
-            F = sp.csr_matrix(F)
-        else:
-            F = np.ascontiguousarray(F)
-            if F.ndim != 2:
-                raise ValueError(f"features must be a matrix, not an array of {F.ndim} axes")
+        F = sp.csr_matrix(F) if sp.issparse(F) else np.ascontiguousarray(F)
+        if F.ndim != 2:
+            raise ValueError(f"features must be a matrix, not an array of {F.ndim} axes")
         self.A = F if F.dtype in FLOATING else F.astype(np.float64)
         self.shape, self.dtype = self.A.shape, self.A.dtype
 
@@ -114,13 +109,13 @@ class Features:
         room : function of a number of rows, default None
             A workspace for blocks of so many rows; `form` may give parts of it away.
         gram_sum : function without arguments, default None
-            An object with `add(block, weights)`, `merge(other)` and `matrix()` that knows a faster
-            way to the Gram matrix than products of features.
+            What knows a faster way to the Gram matrix than products of features (see
+            `hinge.passes.GramSum`).
         whole : function without arguments, default None
             All features at once, where that is quicker than by `form`.
         shared : dict, default None
             Where a solver leaves the Gram matrix for features of the same rows that these begin
-            with (see `hinge.passes`).
+            with.
         """
         self = cls.__new__(cls)
         dtype = np.dtype(dtype)
@@ -143,10 +138,7 @@ class Features:
         return made
 
     def kept(self, max_memory=None):
-        """Stored, where the rows are in memory and a quarter of it holds the features; else these.
-
-        What is stored is not formed in every pass; what comes from a file may be endless.
-        """
+        """Stored, where the rows are in memory and a quarter of it holds features; else these."""
         storable = self._form is not None and self.is_storable(max_memory)
         return Features(self.stored(max_memory)) if storable else self
 
@@ -158,28 +150,24 @@ class Features:
 
     def explicit(self, dtype):
         """All features of kept values as an array of this precision."""
-        whole = np.empty(self.shape, dtype)
+        return self._filled(
+            self.shape[1],
+            dtype,
+            lambda rows: self._explicit(np.arange(rows.start, rows.stop), dtype),
+        )
+
+    def _filled(self, width, dtype, part):
+        """An array of `part(rows)` for all blocks of rows."""
+        whole = np.empty((self.shape[0], width), dtype)
 
         def fill(rows):
-            whole[rows] = self._explicit(np.arange(rows.start, rows.stop), dtype)
+            whole[rows] = part(rows)
 
-        for_each_block(fill, row_blocks(self.shape[0], self._block_rows()))
+        for_each_block(fill, self._blocks())
         return whole
 
     @classmethod
-    def mapped(
-        cls,
-        values,
-        map_,
-        form,
-        dtype,
-        *,
-        squared_norms,
-        error=0.0,
-        in_double=None,
-        whole=None,
-        again=None,
-    ):
+    def mapped(cls, values, map_, form, dtype, *, squared_norms, again=None, **others):
         """Features F = A M of values A and a linear map M.
 
         Parameters
@@ -190,23 +178,23 @@ class Features:
             `leading(k)`.
         form, dtype, whole : as of `formed`, for solvers that ask for the features themselves.
         squared_norms : array of n, |F_i|^2 or what bounds it.
+        again : function of a slice of rows and a number of columns, default None
+            Computes these first columns of the rows of A, in every pass: then A is not kept, and
+            `values` not called.
         error : float, default 0
             How far the values of A are off, relative to their size.
         in_double : function without arguments, default None
             The same with values in double precision, for a solver that `error` keeps from its
             tolerance.
-        again : function of a slice of rows and a number of columns, default None
-            Computes these first columns of the rows of A, in every pass: then A is not kept, and
-            `values` not called.
         """
         squared_norms = np.asarray(squared_norms, dtype=np.float64)
         shape = len(squared_norms), map_.n_features
-        self = cls.formed(shape, form, dtype, whole=whole)
+        self = cls.formed(shape, form, dtype, whole=others.get("whole"))
         self._values, self.map_, self.squared_norms = values, map_, squared_norms
         self._value_block = again
         if again is None:
             del self.A  # computed when first used
-        self.error, self._in_double = error, in_double
+        self.error, self._in_double = others.get("error", 0.0), others.get("in_double")
         return self
 
     @cached_property
@@ -216,22 +204,16 @@ class Features:
 
     # ---------------------------------------------------------------------------- what it is
     @property
-    def is_stored(self):
-        """Whether the features are an array or CSR matrix, `A`."""
-        return self._form is None
-
-    @property
     def is_kept(self):
         """Whether products are taken with A, in memory, instead of with blocks as they come."""
         return self._form is None or (self._values is not None and self._value_block is None)
 
     def seconds_of_a_pass(self):
         """What forming all features once takes on all threads, by the time of one block."""
-        blocks, began = row_blocks(self.shape[0], self._block_rows()), time.perf_counter()
+        blocks, began = self._blocks(), time.perf_counter()
         self._used(blocks[0])
-        spent = time.perf_counter() - began
-        share = (blocks[0].stop - blocks[0].start) / self.shape[0]
-        return spent / share / min(thread_count(), len(blocks))
+        spent = (time.perf_counter() - began) * self.shape[0] / blocks[0].stop
+        return spent / min(thread_count(), len(blocks))
 
     @property
     def nbytes(self):
@@ -239,10 +221,6 @@ class Features:
         if self._form is None and sp.issparse(self.A):
             return self.A.data.nbytes + self.A.indices.nbytes + self.A.indptr.nbytes
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    def nbytes_of_values(self, n_landmarks):
-        """Bytes of the kernel values at the first landmarks."""
-        return self.shape[0] * n_landmarks * self.precision.itemsize
 
     @property
     def precision(self):
@@ -256,8 +234,8 @@ class Features:
         """|F_i|^2 of every row (where F is mapped, perhaps a bound)."""
         if self._form is None:
             return row_norms(self.A, squared=True).astype(np.float64)
-        blocks = row_blocks(self.shape[0], self._block_rows())
-        lengths = for_each_block(lambda rows: row_norms(self.block(rows), squared=True), blocks)
+        form = self.block
+        lengths = for_each_block(lambda rows: row_norms(form(rows), squared=True), self._blocks())
         return np.concatenate([np.empty(0), *lengths]).astype(np.float64)
 
     @cached_property
@@ -269,12 +247,9 @@ class Features:
         """About how far scores are off: errors of the values, of random sign, times weights."""
         if self.error == 0.0:
             return 0.0
-        if self.is_kept:
-            some = self.A[:: max(1, self.A.shape[0] // 1000)]
-        else:
-            some = self._used(slice(0, min(1000, self.shape[0])))
-        some = some.astype(np.float64)
-        spread = np.sqrt(np.mean(some**2, axis=0)) * self._fold(w)
+        n = self.shape[0]
+        some = self.A[:: max(1, n // 1000)] if self.is_kept else self._used(slice(0, min(1000, n)))
+        spread = np.sqrt(np.mean(some.astype(np.float64) ** 2, axis=0)) * self._fold(w)
         return float(self.error * np.linalg.norm(spread))
 
     # ------------------------------------------------------------------------------- parts
@@ -322,15 +297,10 @@ class Features:
         map_ = self.map_.leading(n_features)
 
         def values():
+            k = map_.n_landmarks
             if self.is_kept:
-                return self.A[:, : map_.n_landmarks]
-            whole = np.empty((self.shape[0], map_.n_landmarks), self.precision)
-
-            def fill(rows):
-                whole[rows] = self._value_block(rows, map_.n_landmarks)
-
-            for_each_block(fill, row_blocks(self.shape[0], self._block_rows()))
-            return whole
+                return self.A[:, :k]
+            return self._filled(k, self.precision, lambda rows: self._value_block(rows, k))
 
         found = Features.mapped(
             values,
@@ -360,36 +330,29 @@ class Features:
         )
         if self._whole is not None:
             return self._whole()
-        blocks = row_blocks(n, self._block_rows())
+        blocks = self._blocks()
         first = self.block(blocks[0]) if blocks else np.empty((0, k), self.dtype)
         if sp.issparse(first):
             rest = [self.block(rows) for rows in blocks[1:]]
             return sp.vstack([first, *rest], format="csr")
-        whole = np.empty((n, k), self.dtype)
-
-        def fill(rows):
-            whole[rows] = self.block(rows)
-
-        for_each_block(fill, blocks)
-        return whole
+        return self._filled(k, self.dtype, self.block)
 
     # ---------------------------------------------------------------------------- products
     def dot(self, W):
         """F W in double precision, for one column of weights or several."""
         folded = self._fold(np.asarray(W, dtype=np.float64))
-        out = np.empty((self.shape[0], *folded.shape[1:]))
         if folded.ndim == 1:
+            out = np.empty(self.shape[0])
             self._over(
                 lambda arrays, first, rows: _scores(arrays, first, rows.start, folded, out[rows])
             )
             return out
 
-        def part(rows):
-            values = self.A[rows] if self.is_kept else self._used(rows)
-            out[rows] = values.astype(np.float64, copy=False) @ folded
-
-        for_each_block(part, row_blocks(self.shape[0], self._block_rows()))
-        return out
+        return self._filled(
+            folded.shape[1],
+            np.float64,
+            lambda rows: self._used(rows).astype(np.float64, copy=False) @ folded,
+        )
 
     def rdot(self, a, rows=None):
         """sum_i a_i F_i in double precision, over the ascending rows named (None: all), for one
@@ -400,7 +363,7 @@ class Features:
             a = a[rows]
         if a.ndim == 2:
             total = np.zeros((self._width, a.shape[1]))
-            for part in row_blocks(len(rows), self._block_rows()):
+            for part in self._blocks(len(rows)):
                 total += self._kept(rows[part]).T @ a[part]
             return self._unfold(total)
 
@@ -432,10 +395,8 @@ class Features:
         return scores, value, self._unfold(total), total_b
 
     def normal_product(self, v, by_b, weights, rows, dtype=np.float64):
-        """sum_i c_i (F_i . v + by_b) F_i over the ascending rows named, and the sum without F_i.
-
-        Within rows and threads sums are taken in `dtype`.
-        """
+        """sum_i c_i (F_i . v + by_b) F_i over the ascending rows named, and the sum without F_i; of
+        rows and threads in `dtype`."""
         v, total_b = self._fold(v.astype(dtype)).astype(dtype, copy=False), 0.0
         total = np.zeros(self._width, dtype)
 
@@ -458,10 +419,8 @@ class Features:
         return total[:k, :k]
 
     def add_gram(self, total, rows, weights, dtype, sign=1.0):
-        """Add sign * sum_i c_i [F_i; 1] [F_i; 1]^T over the ascending rows named to `total`.
-
-        Products of blocks are taken in `dtype` and summed in double precision.
-        """
+        """Add sign * sum_i c_i [F_i; 1] [F_i; 1]^T over the ascending rows named to `total`, with
+        products of blocks in `dtype`."""
         k = self.shape[1]
         per_block = max(4 * k, BLOCK_BYTES // (max(1, k) * np.dtype(dtype).itemsize), 256)
         parts = self._parts(len(rows))
@@ -484,18 +443,12 @@ class Features:
         """Whether the first features are those of the first landmarks alone."""
         return self.map_ is not None and self.map_.is_nested
 
-    @property
-    def can_be_grouped(self):
-        """Whether rows have a nearest of the points that their values belong to."""
-        return self.map_ is not None
-
     @cached_property
     def groups(self):
         """For each row the place of its largest value."""
         return np.concatenate(
             for_each_block(
-                lambda rows: self._used(rows).argmax(axis=1).astype(np.int32),
-                row_blocks(self.shape[0], self._block_rows()),
+                lambda rows: self._used(rows).argmax(axis=1).astype(np.int32), self._blocks()
             )
         )
 
@@ -526,13 +479,9 @@ class Features:
             )
         products = interruptible(np.matmul, features.T, features) if wide else features.T @ features
         products = products.toarray() if sp.issparse(products) else products
-        border = features.T @ root
-        if sign > 0:
-            total[:-1, :-1] += products
-            total[:-1, -1] += border
-        else:
-            total[:-1, :-1] -= products
-            total[:-1, -1] -= border
+        change = np.add if sign > 0 else np.subtract
+        for part, sums in ((total[:-1, :-1], products), (total[:-1, -1], features.T @ root)):
+            change(part, sums, out=part)
 
     # ------------------------------------------------------------------------ how rows are kept
     @property
@@ -582,31 +531,28 @@ class Features:
 
     def _blocks_with(self, rows):
         """Blocks that hold some of these ascending rows, and which of them."""
-        for block in row_blocks(self.shape[0], self._block_rows()):
+        for block in self._blocks():
             chosen = slice(*np.searchsorted(rows, (block.start, block.stop)))
             if chosen.stop > chosen.start:
                 yield block, chosen
 
-    def _block_rows(self):
+    def _blocks(self, n_rows=None):
+        """Slices of all rows, or of so many."""
         least = 256 if self._value_block is None else 1024
-        return max(least, BLOCK_BYTES // (8 * max(1, self._width)))
+        step = max(least, BLOCK_BYTES // (8 * max(1, self._width)))
+        return row_blocks(self.shape[0] if n_rows is None else n_rows, step)
 
     @cached_property
     def _arrays(self):
         return stored_rows(self.A)
 
     def _over(self, work, rows=None):
-        """work(arrays, number of their first row, part) for parts of the rows, on all threads.
-
-        A part is a slice of all rows, or of the positions in `rows`; results in order.
-        """
+        """work(arrays, number of their first row, part) for parts of the rows, on all threads: a
+        part is a slice of all rows, or of the positions in `rows`."""
         if self.is_kept:
             parts, arrays = self._parts(self.shape[0] if rows is None else len(rows)), self._arrays
             return for_each_block(lambda part: work(arrays, 0, part), parts)
-        if rows is None:
-            blocks = [(block, block) for block in row_blocks(self.shape[0], self._block_rows())]
-        else:
-            blocks = list(self._blocks_with(rows))
+        blocks = [(b, b) for b in self._blocks()] if rows is None else list(self._blocks_with(rows))
 
         def form_and_work(pair):
             features = self._used(pair[0])
@@ -639,16 +585,6 @@ def _as_slice(rows):
 def stored_rows(F):
     """The rows as compiled loops take them: one array if dense, three if CSR."""
     return (F.data, F.indices, F.indptr) if sp.issparse(F) else (F,)
-
-
-def dot(rows, i, w):
-    """Row i times the vector w, summed in the precision of w."""
-    return _dot_with_row(rows, i, w)
-
-
-def add(rows, i, step, w):
-    """Add step times row i to the vector w."""
-    return _add_row(rows, i, step, w)
 
 
 def _dot_with_row(rows, i, w):
@@ -702,8 +638,16 @@ def _compile_add(rows, i, step, w):
     return sparse
 
 
-dot = njit(dot, fastmath=REORDERED_SUMS)
-add = njit(add, fastmath=REORDERED_SUMS)
+@njit(fastmath=REORDERED_SUMS)
+def dot(rows, i, w):
+    """Row i times the vector w, summed in the precision of w."""
+    return _dot_with_row(rows, i, w)
+
+
+@njit(fastmath=REORDERED_SUMS)
+def add(rows, i, step, w):
+    """Add step times row i to the vector w."""
+    return _add_row(rows, i, step, w)
 
 
 @njit

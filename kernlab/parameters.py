@@ -15,38 +15,27 @@ from kernlab.runtime import parse_bytes
 LARGEST_WHOLE = 2**31 - 1  # that compiled code can count to
 
 
-def positive(value, name):
-    """The value as a float, if it is a positive and finite number."""
-    if not (_is_finite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, not {value!r}")
-    return float(value)
+def number(allowed, what):
+    """A check for finite numbers that are allowed, given back as floats."""
+
+    def check(value, name):
+        if not (_is_finite(value) and allowed(value)):
+            raise ValueError(f"{name} must be {what}, not {value!r}")
+        return float(value)
+
+    return check
+
+
+positive = number(lambda value: value > 0, "a positive number")
+not_negative = number(lambda value: value >= 0, "a number that is not negative")
+finite = number(lambda value: True, "a finite number")
+share = number(lambda value: 0 <= value < 1, "a share from 0 up to below 1")
 
 
 def moderate(value, name):
     """The value as a float, if it is positive, and so are its square and its reciprocal."""
     if not 1e-100 <= positive(value, name) <= 1e100:
         raise ValueError(f"{name} must lie between 1e-100 and 1e100, not {value!r}")
-    return float(value)
-
-
-def not_negative(value, name):
-    """The value as a float, if it is a finite number and not below zero."""
-    if not (_is_finite(value) and value >= 0):
-        raise ValueError(f"{name} must be a number that is not negative, not {value!r}")
-    return float(value)
-
-
-def finite(value, name):
-    """The value as a float, if it is a finite number."""
-    if not _is_finite(value):
-        raise ValueError(f"{name} must be a finite number, not {value!r}")
-    return float(value)
-
-
-def share(value, name):
-    """The value as a float, if it lies in [0, 1)."""
-    if not (_is_number(value) and 0 <= value < 1):
-        raise ValueError(f"{name} must be a share from 0 up to below 1, not {value!r}")
     return float(value)
 
 

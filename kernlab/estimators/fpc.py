@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils.validation import check_random_state
 
+from kernlab.estimators.deciding import warn_if_no_better
 from kernlab.estimators.machine import (
     SOLVER,
     WHERE_USED,
@@ -17,7 +18,6 @@ from kernlab.estimators.machine import (
     fit_together,
     same,
     some_rows,
-    warn_if_no_better,
 )
 from kernlab.rows import is_collection, validate_rows
 

@@ -5,7 +5,6 @@ the solver once for all their C. So are machines on the first k of the same land
 """
 
 import time
-import warnings
 from collections.abc import Hashable
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
@@ -14,10 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
-from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -39,8 +34,9 @@ from kernlab.parameters import (
     word,
 )
 from kernlab.rows import ArrayRows, Rows, distinct_rows, validate_rows
-from kernlab.runtime import bar_options, levels_to_the_user, memory_limit, telling
+from kernlab.runtime import bar_options, memory_limit, telling
 from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
+from kernlab.solvers.problems import check_offered
 
 CHECKS = {  # where machines say more, or less, than the table of all parameters
     "C": positive,
@@ -56,8 +52,6 @@ CHECKS = {  # where machines say more, or less, than the table of all parameters
     "solver": word,
     "verbose": lambda value, name: isinstance(value, bool) or not_negative(value, name),
 }
-LINEAR_FOLDS, MOST_FOR_LINEAR = 3, 2000  # of the linear machine that others are held against
-CLEARLY = 0.01  # worse, in accuracy
 SECONDS_BETWEEN_LINES = 1.0  # of what a verbose fit prints about its steps
 DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
 ON_CLUSTER = ("newton", "hinge-admm", "sbm")  # solvers of rows that lie on a cluster
@@ -84,12 +78,12 @@ KERNEL = same("kernel", "gamma", "degree", "coef0")
 WHERE_USED = same("random_state", "max_memory")
 
 
+SOLVER = same("loss", "intercept", "tol", "max_iter", "random_state")
+
+
 def is_word(value, word):
     """Whether a parameter is this word."""
     return isinstance(value, str) and value == word
-
-
-SOLVER = same("loss", "intercept", "tol", "max_iter", "random_state")
 
 
 @dataclass(frozen=True)
@@ -175,8 +169,8 @@ class Pair:
             solver.check(self.loss, self.intercept)
         part, taken = f"approximation {self.approximation!r}", kind().get_params(deep=False)
         ours = self._arguments(part, taken, self.to_approximation, self.approximation_params)
-        chosen_later = [theirs for theirs, value in ours.items() if is_word(value, "cv")]
-        check_parameters({n: v for n, v in ours.items() if n not in chosen_later}, **kind.checks)
+        # What is "cv" is chosen later.
+        check_parameters({n: v for n, v in ours.items() if not is_word(v, "cv")}, **kind.checks)
         part, taken = f"solver {name!r}", solver.parameters
         theirs = self._arguments(part, taken, self.to_solver, self.solver_params)
         return Plan(kind, ours, solver, theirs)
@@ -188,9 +182,7 @@ class Pair:
             names = ", ".join(map(repr, self.paths))
             raise ValueError(f"solver={self.solver!r} is not one of {names}")
         by_loss = self.paths[self.solver]
-        if self.loss not in by_loss:
-            offered = " or ".join(map(repr, by_loss))
-            raise ValueError(f"solver={self.solver!r} offers loss={offered}, not {self.loss!r}")
+        check_offered(f"solver={self.solver!r}", loss=(self.loss, tuple(by_loss)))
         return by_loss[self.loss]
 
     def _arguments(self, part, taken, table, further):
@@ -212,8 +204,9 @@ class Pair:
         """Equal for machines that can be fitted together."""
         if self.chooser():
             return id(self)
-        plan, seen = self.plan(), {"class_weight": self.class_weight, "merge": self.merge}
-        return plan.kind, key_of(plan.approximation, (NESTED,) if nested else ()), key_of(seen)
+        plan = self.plan()
+        asked = plan.approximation | {"class_weight": self.class_weight, "merge": self.merge}
+        return plan.kind, key_of(asked, (NESTED,) if nested else ())
 
     def predict_cost(self, X, y=None):
         """What `fit` will take on these rows, for this C, before it is begun.
@@ -255,7 +248,6 @@ class Pair:
         plan, name = self.plan(), self.approximation
         return cost_of(name, plan.approximation, plan.solver.name, plan.arguments, sizes)
 
-    # --------------------------------------------------------------------------- fitting
     def fit(self, X, y=None, sample_weight=None):
         """Approximate the kernel matrix of the rows of X, then solve for the labels y.
 
@@ -293,14 +285,12 @@ class Pair:
         """The weight of each row, of its own and by its class; None where all count once."""
         if sample_weight is None and self.class_weight is None:
             return None
-        weights = _check_sample_weight(
-            sample_weight, labels, dtype=np.float64, ensure_non_negative=True, copy=True
-        )
+        checks = {"dtype": np.float64, "ensure_non_negative": True, "copy": True}
+        weights = _check_sample_weight(sample_weight, labels, **checks)
         if self.class_weight is not None:
             weights *= compute_sample_weight(self.class_weight, labels)
         return weights
 
-    # ------------------------------------------------------------------------- new points
     def rows_of(self, X, y=None, supervised=False):
         """New rows, checked against those of the fit; with labels if `supervised`."""
         check_is_fitted(self)
@@ -308,8 +298,7 @@ class Pair:
         return validate_rows(self, X, y, reset=False, supervised=supervised, numeric_labels=numeric)
 
     def predict(self, X):
-        """The class, or the value, of each row of X, which may be all that `fit` takes; of Dask's
-        collections a Dask array."""
+        """The class, or the value, of each row of X; of Dask's collections a Dask array."""
         return self.rows_of(X).each(self.decider().answers)
 
     def score(self, X, y=None, sample_weight=None):
@@ -512,23 +501,21 @@ def _teller(machine):
 def _steps_told(machine, solver):
     """What hears of each step of a solver: it prints them where the machine is verbose, or moves a
     bar that comes after ten seconds; None where nobody watches."""
-    if machine.verbose:
-        tell, next_at = _teller(machine), [0.0]
+    tell, next_at = _teller(machine), 0.0
 
-        def line(row):
-            if time.perf_counter() >= next_at[0]:
-                next_at[0] = time.perf_counter() + SECONDS_BETWEEN_LINES
-                tell(f"{solver.name}, step {row['iteration']}, {_figures(row)}")
+    def print_line(row):
+        nonlocal next_at
+        if time.perf_counter() >= next_at:
+            next_at = time.perf_counter() + SECONDS_BETWEEN_LINES
+            tell(f"{solver.name}, step {row['iteration']}, {_figures(row)}")
 
-        yield line
-        return
-    with tqdm(desc=solver.name, unit=" steps", **bar_options() | {"delay": 10}) as bar:
+    def move(row):
+        bar.set_postfix_str(_figures(row), refresh=False)
+        bar.update()
 
-        def move(row):
-            bar.set_postfix_str(_figures(row), refresh=False)
-            bar.update()
-
-        yield None if bar.disable else move
+    options = bar_options(wanted=not machine.verbose) | {"delay": 10}
+    with tqdm(desc=solver.name, unit=" steps", **options) as bar:
+        yield print_line if machine.verbose else None if bar.disable else move
 
 
 def _figures(row):
@@ -540,16 +527,12 @@ def _figures(row):
 
 def _solved(plan, costs, machine, approximation, data, columns, weights, start, step):
     """For each column a list of results, one for each C."""
-    limit, heard = machine.max_memory, {} if step is None else {"callback": step}
-    families = plan.solver.solve(
-        data,
-        columns,
-        C=None if None in costs else costs,
-        sample_weight=weights,
-        start=start,
-        max_memory=None if limit is None else max(1, memory_limit(limit) - approximation.nbytes),
-        **heard | plan.arguments,
-    )
+    limit = machine.max_memory
+    if limit is not None:
+        limit = max(1, memory_limit(limit) - approximation.nbytes)
+    arguments = ({} if step is None else {"callback": step}) | plan.arguments
+    arguments |= {"sample_weight": weights, "start": start, "max_memory": limit}
+    families = plan.solver.solve(data, columns, C=None if None in costs else costs, **arguments)
     if None in costs:
         families = [[result] * len(costs) for result in families]
     if plan.solver.needs == "operator" and not approximation.is_kernel_map:
@@ -576,34 +559,3 @@ def _stored(plan, approximation, results):
         coefficients = dual.T
     support = np.flatnonzero(coefficients.any(axis=0))
     return fitted | {"support_": support, "dual_coef_": coefficients[:, support]}
-
-
-# ------------------------------------------------------------------------------ no better than ...
-def warn_if_no_better(machine, accuracy, rows, advice):
-    """Warn, with the figures, where the accuracy on rows that were held out is not above the share
-    of the most frequent class, or clearly below that of a linear machine on some of the rows."""
-    counts = np.unique(rows.labels, return_counts=True)[1]
-    majority, linear = counts.max() / counts.sum(), 0.0
-    if counts.min() >= 3 * LINEAR_FOLDS and rows.shape[1] <= MOST_FOR_LINEAR:
-        linear = _linear_accuracy(rows)
-    if accuracy > majority and accuracy >= linear - CLEARLY:
-        return
-    beside = f", and a linear machine {100 * linear:.1f} %" if linear else ""
-    warnings.warn(
-        f"{type(machine).__name__} is right on {100 * accuracy:.1f} % of held-out rows, where the "
-        f"most frequent class alone makes {100 * majority:.1f} %{beside}. {advice}",
-        UserWarning,
-        stacklevel=levels_to_the_user(),
-    )
-
-
-def _linear_accuracy(rows):
-    """The cross-validated accuracy of a linear machine on at most `MOST_FOR_LINEAR` rows."""
-    n, draw = len(rows), np.random.default_rng(0)
-    some = np.sort(draw.choice(n, min(n, MOST_FOR_LINEAR), replace=False))
-    X, y = rows.take(some), rows.labels[some]
-    # Its coordinate descent always ends, which its Newton method does not on vanishing features.
-    model = make_pipeline(MaxAbsScaler(), LinearSVC(dual=True, max_iter=300, random_state=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is a yardstick, of a few hundredths of a second
-        return float(cross_val_score(model, X, y, cv=LINEAR_FOLDS).mean())

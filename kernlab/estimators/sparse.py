@@ -15,12 +15,12 @@ from kernlab.approximations.compact import (
     predict_entries,
     radius_by_quantile,
 )
+from kernlab.estimators.deciding import warn_if_no_better
 from kernlab.estimators.machine import (
     WHERE_USED,
     Classifier,
     gamma_of,
     same,
-    warn_if_no_better,
 )
 from kernlab.estimators.sweep import sweep
 from kernlab.rows import distinct_rows, validate_rows

@@ -37,8 +37,8 @@ def as_rows(X, y=None, *, n_features=None, zero_based=False, label=None):
 
     Parameters
     ----------
-    X : array, sparse matrix, DataFrame, memory map, Rows, path of a file, or whatever has a shape
-        and gives rows by slices; Dask arrays and DataFrames, or a list of delayed blocks
+    X : array, sparse matrix, DataFrame, memory map, Rows, path of a file, whatever has a shape and
+        gives rows by slices; Dask arrays and DataFrames, or a list of delayed blocks
     y : array, optional
         Labels; those in a file are taken where none are given.
     n_features, zero_based, label
@@ -87,8 +87,7 @@ def validate_rows(
     Returns
     -------
     Rows
-        In double or single precision; sparse rows in canonical form. The very array where X was one
-        of floating point numbers.
+        In double or single precision; sparse rows in canonical form.
     """
     if _is_streamed(X):
         if is_collection(X) and not (reset or supervised):  # to be looked through, block by block
@@ -98,12 +97,8 @@ def validate_rows(
         return _checked_stream(estimator, rows, reset, supervised, numeric_labels, min_rows)
     if isinstance(X, Rows):
         X, y = X.whole(), X.labels if y is None else y
-    checks = {
-        "accept_sparse": "csr",
-        "dtype": (np.float64, np.float32),
-        "reset": reset,
-        "ensure_min_samples": min_rows,
-    }
+    checks = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": reset}
+    checks |= {"ensure_min_samples": min_rows}
     if not supervised:
         return ArrayRows(validate_data(estimator, X, **checks), y)
     _check_kind(y, numeric_labels)
@@ -164,14 +159,10 @@ def _checked_stream(estimator, rows, reset, supervised, numeric_labels, min_rows
     if len(rows) < min_rows:
         raise ValueError(f"{len(rows)} rows, while {name} needs at least {min_rows}")
     rows.check_finite()
-    if not supervised:
-        return rows
-    if rows.is_distributed:
-        if not rows.has_labels:
-            raise ValueError(f"{name} requires y to be passed: these rows bring no labels")
-        return rows
-    if rows.labels is None:
+    if supervised and not rows.has_labels:
         raise ValueError(f"{name} requires y to be passed: these rows bring no labels")
+    if not supervised or rows.is_distributed:
+        return rows
     _check_kind(rows.labels, numeric_labels)
     y = column_or_1d(rows.labels, warn=True)
     if numeric_labels:

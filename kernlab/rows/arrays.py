@@ -41,6 +41,10 @@ class Rows:
         return self.shape[1]
 
     @property
+    def has_labels(self):
+        return self.labels is not None
+
+    @property
     def nbytes(self):
         """Bytes of all rows, once they are in memory."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
@@ -69,17 +73,7 @@ class Rows:
             yield rows, self.block(rows)
 
     def sample(self, n, random_state=None):
-        """`n` rows drawn without replacement, in the order of the rows; all where there are fewer.
-
-        Parameters
-        ----------
-        n : int
-        random_state : int, RandomState or None
-
-        Returns
-        -------
-        array or CSR matrix
-        """
+        """`n` rows drawn without replacement, in their order; all where there are fewer."""
         if n >= len(self):
             return self.take(np.arange(len(self)))
         chosen = check_random_state(random_state).choice(len(self), n, replace=False)
@@ -134,8 +128,7 @@ class Rows:
 
     def bounds(self):
         """Smallest and largest value of each feature; values that are not finite are refused."""
-        places = np.arange(len(self))
-        low, high = self.reduce(_extremes, places, combine=wider)
+        low, high = self.reduce(_finite_extremes, np.arange(len(self)), combine=wider)
         return low.astype(np.float64), high.astype(np.float64)
 
     def check_finite(self):
@@ -152,11 +145,7 @@ class Rows:
 
 class ArrayRows(Rows):
     """Rows of a matrix: NumPy's, SciPy's, or whatever has a shape and gives rows by slices and by
-    sorted positions, a data set of h5py say.
-
-    Numbers that are neither single nor double precision come as double, a block at a time. Sparse
-    rows have their entries in order and in one piece.
-    """
+    sorted positions, a data set of h5py say; numbers that are not floating come as double."""
 
     def __init__(self, X, labels=None):
         if sp.issparse(X):
@@ -233,11 +222,7 @@ def as_dense(block, dtype=np.float64):
 
 
 def canonical_csr(X):
-    """The same matrix as CSR with sorted entries, each in one piece.
-
-    A sparse matrix may hold an entry in several parts, which products add up by themselves; lengths
-    of rows and searches for near rows, which look at each part alone, would be wrong.
-    """
+    """The same matrix as CSR with sorted entries, each in one piece; others hold some in parts."""
     X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)
     if not X.has_canonical_format:
         X = X.copy()
@@ -267,23 +252,34 @@ def wider(one, other):
     return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
-def _extremes(block, places):
-    _refuse_not_finite(block, places)
+def extremes(block):
+    """Smallest and largest value of each feature."""
     if sp.issparse(block):
         return block.min(axis=0).toarray()[0], block.max(axis=0).toarray()[0]
     return block.min(axis=0), block.max(axis=0)
 
 
-def _refuse_not_finite(block, places):
+def not_finite(block):
+    """The first row that is not finite, and what is wrong there; None where all are."""
     values = block.data if sp.issparse(block) else block
-    if np.isfinite(values).all():
-        return
+    if values.dtype.kind in "iub" or np.isfinite(values).all():
+        return None
     if sp.issparse(block):
         entry = np.flatnonzero(~np.isfinite(values))[0]
         row, feature = np.searchsorted(block.indptr, entry, "right") - 1, block.indices[entry]
     else:
         row, feature = np.argwhere(~np.isfinite(values))[0]
-    raise ValueError(
-        f"row {places[row]}, feature {feature} is {block[row, feature]}: NaN and infinity are not "
-        "allowed; fill in or leave out such rows"
+    return int(row), (
+        f"feature {feature} is {block[row, feature]}: NaN and infinity are not allowed; fill in or "
+        "leave out such rows"
     )
+
+
+def _finite_extremes(block, places):
+    _refuse_not_finite(block, places)
+    return extremes(block)
+
+
+def _refuse_not_finite(block, places):
+    if wrong := not_finite(block):
+        raise ValueError(f"row {places[wrong[0]]}, {wrong[1]}")

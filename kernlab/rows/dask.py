@@ -1,9 +1,8 @@
 """Rows of Dask arrays, DataFrames and delayed blocks: they stay on the workers that hold them.
 
 What the client sees are sums over rows. `DaskRows` reads blocks where they are, several in a task;
-`Pieces` are objects that workers keep, the features of some blocks say, with one partial sum of
-each thread and a tree of those. Whatever a worker held when it died is computed again from the
-collection's own graph, and nothing else.
+`Pieces` are objects that workers keep, the features of some blocks say. Whatever a worker held when
+it died is computed again from the collection's own graph, and nothing else.
 """
 
 import ctypes
@@ -12,7 +11,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cache, reduce
 from itertools import count
-from operator import itemgetter
+from operator import getitem, itemgetter
 from uuid import uuid4
 
 import dask.array as da
@@ -25,7 +24,16 @@ from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 from tqdm.auto import tqdm
 
-from kernlab.rows.arrays import ArrayRows, Rows, added, as_dense, canonical_csr, wider
+from kernlab.rows.arrays import (
+    ArrayRows,
+    Rows,
+    added,
+    as_dense,
+    canonical_csr,
+    extremes,
+    not_finite,
+    wider,
+)
 from kernlab.runtime import MemoryLimitError, bar_options, format_bytes, on_one_thread
 
 FAN_IN = 8  # partial sums that one task adds up
@@ -76,9 +84,8 @@ def current_client():
 def _require_same_versions(told):
     """Refuse workers whose packages differ: they would fail far from the cause, or differ."""
     here = told["client"]["packages"]
-    for worker, packages in (
-        (w, (t or {}).get("packages", {})) for w, t in told["workers"].items()
-    ):
+    for worker, known in told["workers"].items():
+        packages = (known or {}).get("packages", {})
         for name in ("python", *SAME_VERSIONS):
             if packages.get(name) != here[name]:
                 raise ClusterError(
@@ -115,15 +122,6 @@ def said_plainly(client, futures):
         raise
 
 
-def gathered(client, futures, what=None):
-    """The results of futures in their order; a bar names the stage where it takes long."""
-    futures = list(futures)
-    with said_plainly(client, futures):
-        if what is not None:
-            _watch(futures, what)
-        return client.gather(futures)
-
-
 def _wait_for(client, futures):
     """Wait until all are there, but not for a scheduler that never comes back."""
     while True:
@@ -144,29 +142,18 @@ def _watch(futures, what):
                 break  # `gather` raises it
 
 
-def _tree(client, partial_sums, combine):
-    """One future of all partial sums, taken together by the workers where they are many."""
+def _total(client, partial_sums, combine):
+    """The sum of partial sums, taken together by the workers where they are many."""
     while len(partial_sums) > FAN_IN:
         partial_sums = [
-            client.submit(_combined, combine, partial_sums[i : i + FAN_IN], pure=False)
+            client.submit(reduce, combine, partial_sums[i : i + FAN_IN], pure=False)
             for i in range(0, len(partial_sums), FAN_IN)
         ]
-    return partial_sums
-
-
-def _combined(combine, results):
-    return reduce(combine, results)
+    return reduce(combine, client.gather(partial_sums))
 
 
 class Pieces:
-    """Objects that workers keep, computed again where they are lost.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    futures : list of Future
-        One for each object.
-    """
+    """Objects that workers keep, one for each future, computed again where they are lost."""
 
     def __init__(self, client, futures):
         self.client, self.futures = client, futures
@@ -206,8 +193,7 @@ class Pieces:
                 tasks.append(
                     client.submit(_on_several, function, combine, group, arguments, **where)
                 )
-            total = _tree(client, tasks, combine)
-            return reduce(combine, client.gather(total))
+            return _total(client, tasks, combine)
 
     def _groups(self):
         """(address, futures that are there) for each thread that has some."""
@@ -268,14 +254,8 @@ class DaskRows(Rows):
         Blocks are arrays, SciPy's sparse matrices or tables. Chunks may be of unknown size, of one
         row, or empty.
     y, sample_weight : the same by one column, or arrays, default None
-
     keep : bool, default True
         Whether workers hold the rows as long as this object; else they are looked through once.
-
-    Attributes
-    ----------
-    chunks : tuple of int
-        The number of rows of each block; of those that have any, `starts` are their first.
     """
 
     is_distributed = True
@@ -289,16 +269,16 @@ class DaskRows(Rows):
                 told = self._read(self._each_of(_described, blocks), "reading blocks")
             else:
                 told = self._read(self.client.compute([delayed(_described)(b) for b in self._lazy]))
+            _refuse(told)
         except BaseException:
             blocks.clear()
             raise
-        _refuse(told)
-        self.chunks = tuple(one["n"] for one in told)
+        self.chunks = tuple(one["n"] for one in told)  # rows of each block
         self._filled = [i for i, n in enumerate(self.chunks) if n]
         if not self._filled:
             raise ValueError("there are no rows: every block is empty")
         told = [told[i] for i in self._filled]
-        self.starts = np.concatenate([[0], np.cumsum([one["n"] for one in told])])
+        self.starts = np.concatenate([[0], np.cumsum([one["n"] for one in told])])  # of the filled
         self.shape = (int(self.starts[-1]), told[0]["p"])
         self.dtype = np.dtype(np.float32 if all(one["single"] for one in told) else np.float64)
         self._bytes, self._known_finite = sum(one["nbytes"] for one in told), True
@@ -355,7 +335,7 @@ class DaskRows(Rows):
 
     @property
     def weights(self):
-        """All weights, brought here; None where there are none."""
+        """All weights, as `labels`."""
         return None if self._w is None else np.concatenate(self._read(self._w))
 
     # ------------------------------------------------------------------------- sums over rows
@@ -370,7 +350,7 @@ class DaskRows(Rows):
         return self._over(function, arguments, combine, parts)
 
     def bounds(self):
-        low, high = self.reduce(_range_of, combine=wider)
+        low, high = self.reduce(extremes, combine=wider)
         return low.astype(np.float64), high.astype(np.float64)
 
     def distinct_labels(self):
@@ -426,7 +406,7 @@ class DaskRows(Rows):
         order, back = np.unique(np.asarray(indices, dtype=np.int64), return_inverse=True)
         numbers = np.searchsorted(self.starts, order, side="right") - 1
         chosen = [
-            self.client.submit(_some, parts[i], order[numbers == i] - self.starts[i])
+            self.client.submit(getitem, parts[i], order[numbers == i] - self.starts[i])
             for i in np.unique(numbers)
         ]
         if not chosen:
@@ -454,7 +434,11 @@ class DaskRows(Rows):
 
     # ----------------------------------------------------------------------------- how it is done
     def _read(self, futures, what=None):
-        return gathered(self.client, futures, what)
+        """The results of futures in their order; a bar names the stage where it takes long."""
+        with said_plainly(self.client, futures):
+            if what is not None:
+                _watch(futures, what)
+            return self.client.gather(futures)
 
     def _each_of(self, function, blocks, *arguments):
         submit = self.client.submit
@@ -471,7 +455,7 @@ class DaskRows(Rows):
             for group in self._groups():
                 blocks, beside = [self._X[i] for i in group], [parts[i] for i in group]
                 tasks.append(submit(_on_blocks, sent, blocks, beside, pure=False))
-            return reduce(combine, self.client.gather(_tree(self.client, tasks, combine)))
+            return _total(self.client, tasks, combine)
 
     def _place_of(self, group):
         """The blocks of a group by their numbers, rows and size."""
@@ -525,10 +509,9 @@ class DaskRows(Rows):
             self._require_as_many(len(values), what)
             ends = np.cumsum(self.chunks)[:-1]
             parts = [delayed(part, traverse=False) for part in np.split(values, ends)]
-        check = _checked_labels if what == "labels" else _checked_weights
         parts = self.client.compute([parts[i] for i in self._filled])
         parts = [
-            self.client.submit(check, part, self.chunks[i], i, pure=False)
+            self.client.submit(_checked, part, self.chunks[i], i, what, pure=False)
             for i, part in zip(self._filled, parts, strict=True)
         ]
         problems = [text for text in self._read(self._each_of(_problem, parts)) if text]
@@ -561,23 +544,20 @@ def _refuse(told):
     """Raise what is wrong with a block, by its number and rows."""
     start, first = 0, None
     for number, one in enumerate(told):
-        where = f"block {number}" + (
-            f" (rows {start:,} to {start + one['n'] - 1:,})" if one.get("n") else ""
-        )
+        where = f"block {number}"
+        if one["n"]:
+            where += f" (rows {start:,} to {start + one['n'] - 1:,})"
         if "problem" in one:
             place = "" if one.get("row") is None else f"row {start + one['row']:,}, "
             raise ValueError(f"{where}: {place}{one['problem']}")
         if one["n"]:
-            first = (number, one) if first is None else first
+            first = first or (number, one)
+            there = f"block {first[0]} has"
             if one["p"] != first[1]["p"]:
-                raise ValueError(
-                    f"{where} has {one['p']} features, block {first[0]} has {first[1]['p']}"
-                )
+                raise ValueError(f"{where} has {one['p']} features, {there} {first[1]['p']}")
             if one["names"] != first[1]["names"]:
-                raise ValueError(
-                    f"{where} has the columns {one['names']}, block {first[0]} has "
-                    f"{first[1]['names']}"
-                )
+                names = first[1]["names"]
+                raise ValueError(f"{where} has the columns {one['names']}, {there} {names}")
         start += one["n"]
 
 
@@ -599,20 +579,12 @@ def _described(part):
         matrix = _as_matrix(part)
         if matrix.ndim != 2:
             raise ValueError(f"a block of shape {matrix.shape}, where rows and features are needed")
-        values = matrix.data if sp.issparse(matrix) else matrix
-        finite = values.dtype.kind in "iub" or bool(np.isfinite(values).all())
+        values, wrong = matrix.data if sp.issparse(matrix) else matrix, not_finite(matrix)
     except (TypeError, ValueError) as error:
         return {"n": len(part) if hasattr(part, "__len__") else 0, "problem": str(error)}
     n, p = matrix.shape
-    if not finite:
-        dense = matrix.tocoo() if sp.issparse(matrix) else None
-        if dense is None:
-            row, feature = (int(v) for v in np.argwhere(~np.isfinite(matrix))[0])
-        else:
-            entry = np.flatnonzero(~np.isfinite(dense.data))[0]
-            row, feature = int(dense.row[entry]), int(dense.col[entry])
-        text = f"feature {feature} is {matrix[row, feature]}: NaN and infinity are not allowed; "
-        return {"n": n, "row": row, "problem": text + "fill in or leave out such rows"}
+    if wrong:
+        return {"n": n, "row": wrong[0], "problem": wrong[1]}
     size = values.nbytes + (12 * len(values) // 3 + 4 * n if sp.issparse(matrix) else 0)
     in_order = matrix is part and (sp.issparse(part) or part.flags.c_contiguous)
     form = (values.dtype.char, sp.issparse(matrix)) if in_order else None
@@ -623,33 +595,21 @@ def _described(part):
 def _converted(part, dtype, sparse):
     """The block as all others are: in one precision, dense or CSR."""
     matrix = _as_matrix(part).astype(dtype, copy=False)
-    if sparse:
-        return sp.csr_matrix(matrix)
-    return as_dense(matrix, dtype)
+    return sp.csr_matrix(matrix) if sparse else as_dense(matrix, dtype)
 
 
-def _column(values):
+def _checked(values, n, number, what):
+    """The labels or weights of a block, or a text that says what is wrong with them."""
     values = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-
-
-def _checked_labels(values, n, number):
-    """The labels of a block, or a text that says what is wrong with them."""
-    values = _column(values)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.shape != (n,):
-        return f"block {number} has {n} rows, but labels of shape {values.shape}"
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return f"block {number} has {n} rows, but {what} of shape {values.shape}"
+    if what == "weights":
+        values = values.astype(np.float64)
+        if not np.isfinite(values).all() or np.any(values < 0):
+            return f"block {number}: sample_weight must be numbers that are not negative"
+    elif values.dtype.kind == "f" and not np.isfinite(values).all():
         return f"block {number}: the labels hold NaN or infinity"
-    return values
-
-
-def _checked_weights(values, n, number):
-    values = _column(values)
-    if values.shape != (n,):
-        return f"block {number} has {n} rows, but weights of shape {values.shape}"
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all() or np.any(values < 0):
-        return f"block {number}: sample_weight must be numbers that are not negative"
     return values
 
 
@@ -660,10 +620,6 @@ def _problem(part):
 def _given(argument):
     """What was sent, which the scheduler so has for workers that ask again."""
     return argument
-
-
-def _some(part, positions):
-    return part[positions]
 
 
 def _of_positive_weight(X, y, w):
@@ -702,12 +658,6 @@ def _applied(function, part, dtype, like):
         return np.empty((0, *like.shape[1:]), like.dtype)
     with _in_a_task():
         return function(ArrayRows(matrix))
-
-
-def _range_of(block):
-    if sp.issparse(block):
-        return block.min(axis=0).toarray()[0], block.max(axis=0).toarray()[0]
-    return block.min(axis=0), block.max(axis=0)
 
 
 def _counted_labels(block, y, w):

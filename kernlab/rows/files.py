@@ -81,19 +81,7 @@ def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=Non
 
 
 class TextRows(Rows):
-    """Rows of a text that is not compressed; `form` says how a piece of it is parsed.
-
-    Parameters
-    ----------
-    path : Path
-    form : Svmlight or Table
-    n_features : int, optional
-        May be more than an svmlight file shows.
-    header : int
-        Lines to skip.
-    labels : array, optional
-        Instead of the file's.
-    """
+    """Rows of a text that is not compressed; `form` says how a piece of it is parsed."""
 
     def __init__(self, path, form, *, n_features=None, header=0, labels=None):
         self.path, self.form = path, form
@@ -120,9 +108,7 @@ class TextRows(Rows):
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise ValueError("rows of a file are read in order: slices must have step 1")
-        if stop <= start:
-            return self.block(slice(0, 1))[:0]
-        return self._parsed([(start, stop)])
+        return self._parsed([(start, stop)]) if stop > start else self.block(slice(0, 1))[:0]
 
     def take(self, indices):
         order, back = np.unique(np.asarray(indices), return_inverse=True)
@@ -136,13 +122,12 @@ class TextRows(Rows):
         """Every value was looked at when the file was opened."""
 
     def _parsed(self, runs):
-        pieces, n_rows = [], 0
+        pieces, n_rows = [], sum(stop - start for start, stop in runs)
         with self.path.open("rb") as file:
-            status = _stamp(Path(self.path).stat())
+            status = _stamp(self.path.stat())
             for start, stop in runs:
                 file.seek(self._places[start])
                 pieces.append(file.read(self._places[stop] - self._places[start]))
-                n_rows += stop - start
         try:
             X, _ = self.form.parse(b"\n".join(pieces), self.shape[1])
         except UnreadableError:

@@ -1,10 +1,7 @@
 """Pairs of rows nearer than a radius: by a product that screens, then by exact differences.
 
-Where no few directions tell near from far, nothing beats all inner products, block by block, with
-BLAS or with sparse products: n^2 p operations at the processor's full speed and one block of
-distances in memory. |x|^2 + |z|^2 - 2 x . z is rounded: it only says which pairs are in doubt, and
-these are measured by differences, so that equal rows are at distance zero and a pair at just the
-radius is not near.
+|x|^2 + |z|^2 - 2 x . z is rounded: it only says which pairs are in doubt, and these are measured by
+differences, so that equal rows are at distance zero and a pair at just the radius is not near.
 """
 
 from typing import NamedTuple
@@ -13,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.rows.products import prepare_right, sparse_square, squared_distances
+from kernlab.rows.products import exact_squares, prepare_right, squared_distances
 from kernlab.runtime import REORDERED_SUMS, njit
 
 CHUNK = 16  # features between two looks at whether a pair is too far already
@@ -87,26 +84,17 @@ class ProductSearch:
 def measured(hits, queries, points, radius):
     """The hits that are nearer than `radius` in truth, with their exact squared distances.
 
-    Parameters
-    ----------
-    hits : Hits of a screen that lets pairs in doubt pass; its arrays are overwritten.
-    queries, points : rows and those that `hits.columns` number, both arrays or both CSR matrices
-        with sorted columns, in double precision.
-    radius : float
-
-    Returns
-    -------
-    Hits
+    `hits` are those of a screen that lets pairs in doubt pass; the rows, and the points that
+    `hits.columns` number, are both arrays or both CSR matrices in double precision.
     """
     counts, columns, squares = hits
     if sp.issparse(points):
-        kept = _measure_sparse(
-            *(queries.indptr, queries.indices, queries.data),
-            *(points.indptr, points.indices, points.data),
-            *(counts, columns, squares, radius * radius),
-        )
-    else:
-        kept = _measure_dense(queries, points, counts, columns, squares, radius * radius)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        squares = exact_squares(queries, points, rows, columns)
+        near = squares < radius * radius
+        counts = np.bincount(rows[near], minlength=len(counts))
+        return Hits(counts, columns[near], squares[near])
+    kept = _measure(queries, points, counts, columns, squares, radius * radius)
     return Hits(counts, columns[:kept], squares[:kept])
 
 
@@ -137,7 +125,7 @@ def _below(squares, limit, lowest, first_column, counts):
 
 
 @njit(fastmath=REORDERED_SUMS)
-def _measure_dense(queries, points, counts, columns, squares, limit):
+def _measure(queries, points, counts, columns, squares, limit):
     n_features = points.shape[1]
     read, kept = 0, 0
     for q in range(len(counts)):
@@ -154,28 +142,6 @@ def _measure_dense(queries, points, counts, columns, squares, limit):
                     total += difference * difference
                 if total >= limit:
                     break
-            if total < limit:
-                columns[kept] = column
-                squares[kept] = total
-                kept += 1
-        counts[q] = kept - before
-    return kept
-
-
-@njit
-def _measure_sparse(
-    q_starts, q_features, q_values, starts, features, values, counts, columns, squares, limit
-):
-    read, kept = 0, 0
-    for q in range(len(counts)):
-        query, before = slice(q_starts[q], q_starts[q + 1]), kept
-        for _ in range(counts[q]):
-            column = columns[read]
-            read += 1
-            point = slice(starts[column], starts[column + 1])
-            total = sparse_square(
-                q_features[query], q_values[query], features[point], values[point]
-            )
             if total < limit:
                 columns[kept] = column
                 squares[kept] = total

@@ -1,23 +1,15 @@
 """Inner products and distances between the rows of two matrices, dense or sparse, the cheap way.
 
-Three ways lead to X Y^T for sparse rows: fill them in and use BLAS; sparse times dense (a row of
-products is a sum of a few columns of Y, in a compiled loop); sparse times sparse. Which is fastest
-depends on the densities alone, so it is chosen once per product from the operations that each would
-need.
+Three ways lead to X Y^T for sparse rows: fill them in and use BLAS; sparse times dense; sparse
+times sparse. Which is fastest depends on the densities, so it is chosen once per product.
 
 Squared distances come from one product, |x|^2 + |z|^2 - 2 x . z, whose rounding is of the size of
-eps (|x|^2 + |z|^2): nothing where rows lie around the origin, all there is where they are many
-times as far from it as from each other. `gaussian_exponents`, which must be right for every pair,
-knows this bound for each pair and takes differences where it does not suffice.
-
-Rows that say the same: equal features, label and weight, counted instead of repeated.
+eps (|x|^2 + |z|^2): all there is where rows are many times as far from the origin as from each
+other. `gaussian_exponents`, which must be right for every pair, knows this bound for each pair and
+takes differences where it does not suffice.
 
 Equal rows have equal dual variables, so that m of them are one row with m times the weight and
-m times the dual variable. A shift s that each has on its diagonal is then one of s / m:
-
-    s sum_i beta_i^2 = s m (beta / m)^2 = (s / m) beta^2,     beta = sum_i beta_i
-
-The optimum is the same, and the matrix has m^2 times fewer entries among them.
+m times the dual variable. A shift s that each has on its diagonal is then one of s / m.
 """
 
 from dataclasses import dataclass, replace
@@ -67,21 +59,11 @@ class RightRows:
 
 
 def prepare_right(X, Y, distances=False, gamma=None):
-    """Choose how X Y^T is computed, from the densities of both.
+    """`RightRows` for X Y^T, from the type and the density of both.
 
-    Parameters
-    ----------
-    X, Y : array or CSR matrix
-        Of the left-hand rows only type and density are looked at.
-    distances : bool
-        For `squared_distances`: a point amidst the rows of Y is subtracted from dense rows.
-    gamma : float, optional
-        For `gaussian_exponents`; rows are then multiplied by its root, so that norms neither
-        overflow nor vanish.
-
-    Returns
-    -------
-    RightRows
+    With `distances` (for `squared_distances`) or `gamma` (for `gaussian_exponents`) a point amidst
+    the rows of Y is subtracted from dense rows; with gamma they are multiplied by its root, so that
+    norms neither overflow nor vanish.
     """
     given, Y = Y, Y.astype(result_type(X, Y), copy=False)
     shift = None
@@ -135,17 +117,9 @@ def squared_norms(X):
 
 
 def unit_rows(X, spread=False):
-    """Rows in single precision, for what only compares them: of size one, and dense ones about
-    zero, so that nothing overflows and nothing far from the origin is blurred.
-
-    With `spread`, dense rows have the size one after they have been moved about zero.
-
-    Returns
-    -------
-    rows : array or CSR matrix
-    shift : array, or None of sparse rows
-    scale : float, with X near `rows * scale + shift`
-    """
+    """Rows in single precision, for what only compares them, shift (None of sparse rows) and scale,
+    with X near `rows * scale + shift`: of size one, and dense ones about zero, so that nothing
+    overflows and nothing far from the origin is blurred; with `spread` of size one thereafter."""
     if sp.issparse(X):
         scale = float(np.abs(X.data).max(initial=0.0)) or 1.0
         parts = (X.data / scale).astype(np.float32), X.indices, X.indptr
@@ -235,7 +209,7 @@ def gaussian_exponents(X, right, out):
     """-gamma |x - z|^2 for all rows x of X and z on the right, which know `gamma`, to `out`.
 
     Where exp of them is not zero, they are right to 3e-7 (in single precision to 3e-4) for every
-    pair of rows, however far from the others these lie; between equal rows they are 0.
+    pair of rows; between equal rows they are 0.
     """
     norms = _signed_squares(X, right, out, -1.0)  # what overflows is in doubt below
     eps, p = float(np.finfo(out.dtype).eps), X.shape[1]
@@ -250,16 +224,13 @@ def gaussian_exponents(X, right, out):
 
 
 def _signed_squares(X, right, out, sign):
-    """`sign` times the scaled squared distances; returned are the norms on the left.
-
-    With two more columns one product gives all of |x|^2 + |z|^2 - 2 x . z, and `out` is written
-    once.
-    """
+    """`sign` times the scaled squared distances; returned are the norms on the left."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _scaled_squares(X.astype(out.dtype, copy=False), right, out, sign)
 
 
 def _scaled_squares(X, right, out, sign):
+    """With two more columns one product gives all of |x|^2 + |z|^2 - 2 x . z."""
     scale = out.dtype.type(np.sqrt(right.gamma))
     if right.shift is not None:
         X = X - right.shift

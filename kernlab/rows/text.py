@@ -1,9 +1,7 @@
 """Rows written as text, svmlight or tables: opened whatever compresses them, parsed in pieces.
 
 A compiled loop for svmlight and pandas' reader for tables do the work. Only when one of them
-refuses, or lets something doubtful through, are the lines looked at one by one, for the first bad
-one and what is wrong with it. What one reader refuses all refuse, whether a file is read whole or
-in the middle.
+refuses are the lines looked at one by one, for the first bad one and what is wrong with it.
 """
 
 import bz2
@@ -19,6 +17,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from kernlab.runtime import MemoryLimitError, format_bytes, memory_limit, njit
@@ -35,10 +34,8 @@ class DataError(ValueError):
 
 # ------------------------------------------------------------------------------------------- bytes
 class HashingReader(io.RawIOBase):
-    """A readable stream that keeps the SHA-256 of all that went through it, and why it broke.
-
-    More than `max_bytes` are refused: a few bytes may decompress to any number.
-    """
+    """A readable stream of at most `max_bytes` that keeps the SHA-256 of all that went through it,
+    and why it broke."""
 
     def __init__(self, inner, max_bytes=None):
         self._inner, self._max_bytes = inner, max_bytes
@@ -88,8 +85,7 @@ def open_data(path, *, max_bytes=None, watch=nullcontext):
     """The uncompressed bytes of a file, as (buffered stream, its HashingReader).
 
     A file that cannot be read, or breaks off in the middle of its compressed text, is a DataError
-    that names it, whatever the reader inside the block made of the break. `watch` gives
-    a context in which the compressed stream is watched, for a progress bar.
+    that names it. `watch` gives a context in which the compressed stream is watched, for a bar.
     """
     hashing = None
     try:
@@ -122,12 +118,7 @@ class Svmlight:
     leaves_out = False
 
     def parse(self, text, n_features=None):
-        """CSR rows and labels of a text.
-
-        Raises
-        ------
-        UnreadableError
-        """
+        """CSR rows and labels of a text, or an UnreadableError."""
         bare = re.sub(rb"#[^\n]*", b"", text) if b"#" in text else text
         found = np.frombuffer(bare, np.uint8)
         n_entries = int(np.count_nonzero(found == ord(":")))
@@ -298,18 +289,13 @@ def _number(text, at):
 
 @dataclass(frozen=True)
 class Table:
-    """Fields side by side, one of which may be the label.
+    """Fields side by side, one of which may be the label."""
 
-    target : the label's column, from the end where negative; None where there is none.
-    drop : columns to leave out. missing : what stands for a missing value; such rows are left out.
-    separator : "blank" for spaces and tabs. text_labels : labels are words.
-    """
-
-    separator: str = ","
-    target: int | None = -1
-    drop: tuple[int, ...] = ()
-    missing: str = ""
-    text_labels: bool = False
+    separator: str = ","  # "blank" for spaces and tabs
+    target: int | None = -1  # the label's column, None where there is none
+    drop: tuple[int, ...] = ()  # columns to leave out
+    missing: str = ""  # what stands for a missing value; such rows are left out
+    text_labels: bool = False  # labels are words
 
     @property
     def leaves_out(self):
@@ -321,16 +307,11 @@ class Table:
         return n_features + len(self.drop) + (self.target is not None)
 
     def parse(self, text, n_features):
-        """Dense rows and labels (or None) of a text.
-
-        Raises
-        ------
-        UnreadableError
-        """
-        import pandas as pd
-
+        """Dense rows and labels (or None) of a text, or an UnreadableError."""
         width = self.width(n_features)
         target = None if self.target is None else self.target % width
+        # From 3.1 on pandas reads every number to its last bit; before, it has to be told.
+        is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
         try:
             frame = pd.read_csv(
                 io.BytesIO(text),
@@ -341,7 +322,7 @@ class Table:
                 keep_default_na=not self.missing,
                 skipinitialspace=True,
                 low_memory=False,
-                **_exact_numbers(pd),
+                **{} if is_exact else {"float_precision": "round_trip"},
             )
         except pd.errors.EmptyDataError:
             return np.empty((0, n_features)), None if target is None else np.empty(0)
@@ -405,39 +386,14 @@ class Table:
             raise DataError(f"a line cannot be parted at its separators: {error}") from error
 
 
-def _exact_numbers(pd):
-    """From 3.1 on pandas reads every number to its last bit; before, it has to be told."""
-    major, minor = (int(part) for part in pd.__version__.split(".")[:2])
-    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
-
-
 # ------------------------------------------------------------------------------------------ reading
 def parsed_pieces(stream, name, form, n_features=None, header=0):
-    """Parse a stream piece by piece, every value of it checked.
+    """Yield rows, labels (or None) and the places in a stream where the rows begin, piece by piece.
 
-    Parameters
-    ----------
-    stream : binary file
-    name : str or Path
-        What errors call it.
-    form : Svmlight or Table
-    n_features : int, optional
-        At most (svmlight) or exactly so many.
-    header : int
-        Lines to skip.
-
-    Yields
-    ------
-    rows, labels (or None), and the places in the stream where the rows begin
-
-    Raises
-    ------
-    DataError
-        With the first bad line, and what is wrong there.
+    `name` is what errors call the stream; there are at most (svmlight) or exactly `n_features`, and
+    `header` lines to skip. A DataError says what is wrong with the first bad line.
     """
-    offset, lines, found = 0, header, False
-    for _ in range(header):
-        offset += len(stream.readline())
+    offset, lines, found = sum(len(stream.readline()) for _ in range(header)), header, False
     for piece in _whole_lines(stream, name):
         starts = _line_starts(piece, form)
         try:
@@ -520,7 +476,7 @@ def _first_fault(lines, form, n_features, lines_before):
 
 
 def is_finite(word):
-    """Whether a word is a finite number, as all readers understand it."""
+    """Whether a word is a finite number."""
     try:
         return math.isfinite(float(word)) and "_" not in word
     except ValueError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernlab.features import as_features
+from kernlab.parameters import one_of
 from kernlab.solvers.problems import get_loss, row_costs, signs
 
 INTERCEPTS = ("free", "penalised", "none")
@@ -48,9 +49,8 @@ def certify_dual(
     ----------
     multiply : function giving K v, the product with the exact kernel matrix (or with an
         approximation's, whose problem is then the one certified).
-    y : labels -1 and 1.
+    y, C, loss, intercept, sample_weight : of the problem.
     dual : the variables a_i, not multiplied by labels.
-    C, loss, intercept, sample_weight : of the problem.
     b : the intercept; None for the best for these scores.
 
     Returns
@@ -79,14 +79,12 @@ def certify_primal(
     Parameters
     ----------
     F : features: an array, CSR matrix or `Features`.
-    y : labels -1 and 1.
     w, b : the weights and the intercept; with b None it is that of the dual variables where it is
         penalised (and they are given), else the best for these weights.
-    C, loss, intercept, sample_weight : of the problem.
+    y, C, loss, intercept, sample_weight : of the problem.
     dual : dual variables, default None
-        None reads them off the margins: a_i = -C_i loss'(margin_i), which is exact in the limit
-        for the squared hinge; for the hinge, rows on the margin leave them open, and a solver that
-        knows its dual variables should pass them.
+        None reads them off the margins, a_i = -C_i loss'(margin_i): exact in the limit for the
+        squared hinge; for the hinge, rows on the margin leave them open.
 
     Returns
     -------
@@ -117,9 +115,8 @@ def _problem(loss, y, n_rows, C, sample_weight):
 def best_intercept(scores, y, costs, loss, intercept="free"):
     """The intercept with the smallest objective when the weights stay as they are.
 
-    The objective is convex in b and its slope is piecewise linear and monotone, with its kinks at
-    the rows' own values y_i - score_i: sort them, add up the slope between them, and find where it
-    changes sign.
+    The slope by b is piecewise linear and rises, with kinks at y_i - score_i: sort them, add up the
+    slope between them, and find where it changes sign.
     """
     if intercept == "none" or not np.any(costs):
         return 0.0
@@ -189,8 +186,7 @@ def balanced(a):
 
 
 def _intercept(scores, y, dual, costs, loss, intercept, b):
-    if intercept not in INTERCEPTS:
-        raise ValueError(f"intercept={intercept!r} is not one of {', '.join(INTERCEPTS)}")
+    one_of(*INTERCEPTS)(intercept, "intercept")
     if b is not None:
         if intercept == "none" and b != 0:
             raise ValueError(f"intercept='none' leaves no place for b={b}")

@@ -1,29 +1,16 @@
 """ADMM on the dual of a support vector machine, by solves with K~ + beta I (Cipolla, Gondzio 2021).
 
-    minimise over a   1/2 a^T Y K~ Y a - e^T a [+ sum_i a_i^2 / (4 C_i)]
-    subject to        0 <= a_i <= C_i  [0 <= a_i],   y^T a = 0
+The dual variables are split into x, which sees K~ and y^T x = 0, and z, which sees the box (eq. 3).
+A step of Algorithm 2, as a map of one vector v = z - mu / beta with mu the multiplier of x = z, is
 
-(brackets: the squared hinge), split into x, which sees K~ and y^T x = 0, and z, which sees the box
-(eq. 3). With the multiplier mu of x = z, a step of Algorithm 2 is
-
-    x = Y K_b^-1 Y q - (e^T K_b^-1 Y q / e^T K_b^-1 e) Y K_b^-1 e,     K_b = K~ + beta I    (eq. 5)
-    z = the projection of x - mu / beta on the box                                          (eq. 6)
-    mu = mu - beta (x - z)
-
-with q = e + mu + beta z. The same as a map of one vector v = z - mu / beta, over-relaxed (1 in the
-paper) and with the proximal point of the box, or of the squared hinge's a^2 / (4 C):
-
-    z = prox(v),   x as above,   v <- v + relaxation (x - z)
+    z = prox(v),   q = e + mu + beta z,   K_b = K~ + beta I,                               (eq. 6)
+    x = Y K_b^-1 Y q - (e^T K_b^-1 Y q / e^T K_b^-1 e) Y K_b^-1 e,                         (eq. 5)
+    v <- v + relaxation (x - z)          (1 in the paper)
 
 Labels enter as signs only: K~ + beta I is factorised once, and every class and every C is a column
-of one right-hand side.
-
-The intercept is b = mean over margin vectors of y_j - sum_i a_i y_i K~_ij (eqs. 2 and 7 with the
-sign put right); without margin vectors, the middle of what the optimality conditions leave.
-
-Where K~ has a negative eigenvalue, x still has a minimum for beta > -lambda_min, but the iteration
-converges only for beta > -2 lambda_min: smaller ones are refused. What it then converges to
-satisfies the optimality conditions; it need not be the global minimum, and no gap bounds that.
+of one right-hand side. Where K~ has a negative eigenvalue, the iteration converges only for
+beta > -2 lambda_min: smaller ones are refused. What it then converges to satisfies the optimality
+conditions; no gap bounds how far it is from the optimum.
 """
 
 import time
@@ -181,10 +168,9 @@ def _as_prescribed(result, steps):
 class Anderson:
     """Anderson's acceleration of a fixed-point iteration, with a memory of so many steps.
 
-    The next v is the combination of the last few plain steps whose residuals nearly cancel, in the
-    least-squares sense. Where such a step has let the residual grow, it is undone: the plain step
-    is taken instead, and the memory is emptied. So it is where the step would lead far away: with
-    all variables at an edge of the box the residual no longer tells how far that was.
+    The next v is the combination of the last plain steps whose residuals nearly cancel, in the
+    least-squares sense. Where such a step has let the residual grow, or would lead far away (at an
+    edge of the box residuals do not tell), the plain step is taken and the memory emptied.
     """
 
     def __init__(self, memory):
@@ -299,10 +285,7 @@ class _ShiftedSolve:
 
 
 class _Iteration:
-    """All problems under way: their v, the factor, and what is known of each.
-
-    `reached` is the relative gap last measured of each, `steps` how many it has made.
-    """
+    """All problems under way: their v, the factor, the steps made and the relative gaps reached."""
 
     def __init__(self, approximation, problems, beta, relaxation, began, callback):
         self._approximation, self._problems = approximation, problems
@@ -452,12 +435,8 @@ def _relative(A, lengths):
 
 # ---------------------------------------------------------------------------- what comes out of it
 def _certified(approximation, problems, z, converging, certificate):
-    """A result of each problem, with its objectives.
-
-    At convergence the dual variables are those of the nearest feasible point, with the intercept of
-    the smallest objective. After a prescribed number of steps they are z's as they stand, with the
-    paper's intercept; only the dual objective is that of the feasible point.
-    """
+    """A result of each problem: at convergence, the nearest feasible point and the intercept of the
+    smallest objective; after prescribed steps z as it stands, with the paper's intercept."""
     operator, exact = approximation.operator(), certificate == "exact"
     multiply = approximation.exact_product if exact else operator.__matmul__
     dual = problems.feasible(z)
@@ -496,10 +475,8 @@ def _certified(approximation, problems, z, converging, certificate):
 
 
 def _margin_intercept(problems, j, dual, scores):
-    """b of problem j by the rows on the margin: the mean of what it has to be there (eq. 7).
-
-    Where no row is on it, b is the middle of the interval that the other rows leave, as in LIBSVM.
-    """
+    """b by the rows on the margin (eq. 7, its sign put right); where there are none, the middle of
+    the interval that the other rows leave, as in LIBSVM."""
     (labels, costs), loss = problems.column(j), problems.loss
     if problems.intercept == "none":
         return 0.0

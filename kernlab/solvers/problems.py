@@ -47,10 +47,8 @@ OPTIONAL = ("tol", "max_iter", "random_state", "max_memory")
 
 
 class Call:
-    """The columns of y, the values of C in ascending order, and a start for each column.
-
-    Labels on a cluster come here, unless the solver works there (`on_cluster`).
-    """
+    """The columns of y, the values of C in ascending order, and a start for each column; labels on
+    a cluster come here, unless the solver works there (`on_cluster`)."""
 
     def __init__(self, y, C, start=None, on_cluster=False):
         self._is_matrix, self._is_path = True, np.ndim(C) > 0
@@ -62,18 +60,16 @@ class Call:
             if y.ndim > 2 or y.shape[-1:] == (0,):
                 raise ValueError(f"labels must be one column or several, not of shape {y.shape}")
             self.columns = list(np.ascontiguousarray(y.T)) if self._is_matrix else [y]
-        costs = [C]
-        if self._is_path:
-            if np.ndim(C) > 1 or len(C) == 0:
-                raise ValueError(f"C must be a number or an array of some, not {C!r}")
-            costs = [value.item() if isinstance(value, np.generic) else value for value in C]
+        if np.ndim(C) > 1 or (self._is_path and len(C) == 0):
+            raise ValueError(f"C must be a number or an array of some, not {C!r}")
+        costs = list(C) if self._is_path else [C]
+        costs = [value.item() if isinstance(value, np.generic) else value for value in costs]
         for value in costs:
             if value is not None or self._is_path:
                 row_costs(value, 1)
         self._ascending = np.argsort(costs, kind="stable") if self._is_path else np.array([0])
         self.costs = [costs[place] for place in self._ascending]
-        if not self._is_matrix:
-            start = [start]
+        start = start if self._is_matrix else [start]
         self.starts = [None] * len(self.columns) if start is None else list(start)
         if len(self.starts) != len(self.columns):
             raise ValueError(
@@ -240,8 +236,8 @@ class SolverResult:
     """The outcome of one optimisation and how good it is.
 
     `gap` is primal minus dual objective, an upper bound on how far the objective is from its
-    optimum; `kkt_residual` is the largest violation of the optimality conditions (which one, the
-    solver's docstring says). Either is None where the method has none.
+    optimum; `kkt_residual` is the largest violation of the optimality conditions. Either is None
+    where the method has none.
     """
 
     coefficients: np.ndarray

@@ -2,23 +2,18 @@
 
     minimise over u   1/M sum_i c_i max(0, 1 - y_i A_i u)  [+ 1/(2 C M) |u|^2],  M = sum_i c_i   (6)
 
-with row weights c_i (1 in the paper) and, in the paper, no penalty on u. Split as v = A u (8):
+Split as v = A u (8):
 
   u <- (beta A^T A + alpha I)^-1 (alpha u + beta A^T v - A^T w)   one factor for all steps  (10, 13)
   v <- argmin over v of the loss + M beta / 2 (v - A u - w / beta)^2   row by row           (11, 14)
   w <- w + beta (A u - v)                                                                   (12)
 
 from u = 0, v = y, w = 0. With v = prox(zeta) and w = beta (zeta - v) for zeta = A u + w_before /
-beta (Lemma 1), one number per row holds v and w. A, of m rows and n features, is read in blocks and
-never held: one pass for A^T A and one for each step, in which the new v and w are used for A^T v
-and A^T w at once. Rows of weight 2 count as rows that are there twice, in every iterate.
+beta (Lemma 1), one number per row holds v and w: one pass for A^T A and one for each step.
 
 The paper stops at |p_after - p_before|_H^2 < tol for p = (u, v, w), or after a few steps: a
-prescription, not a failure. With alpha = beta = 1 that is close to ridge regression on the labels,
-far from the minimiser: `solve_hinge_interior` goes there, where ADMM's steps would be too many.
-
-With C it goes on to a certified optimum: the proximal term shrinks to what keeps the factor stable,
-steps are over-relaxed, and beta follows the sizes of v and w.
+prescription, not a failure. With C it goes on to a certified optimum: the proximal term shrinks to
+what keeps the factor stable, steps are over-relaxed, and beta follows the sizes of v and w.
 """
 
 from contextlib import nullcontext
@@ -139,11 +134,8 @@ class RowState:
 
 
 class _Problem:
-    """One problem under way: its weights u, and their form c on the features read.
-
-    `pulled_v` and `pulled_w` are A^T v and A^T w, and `sums` those of the last pass; `best` is the
-    lowest objective measured with C, and its weights.
-    """
+    """One problem under way: its weights u and their form c on the features read, A^T v and A^T w,
+    the sums of the last pass, and the lowest objective measured with C."""
 
     def __init__(self, data, C, start, callback):
         self.C, self.has_start = C, start is not None
@@ -346,11 +338,9 @@ def step_pass(data, state, places, weights, old, new, relaxation):
 
 # ------------------------------------------------------------------------------- single steps
 class MixedFactor:
-    """`GramFactor` where the features A = F S are combinations of given ones with Gram matrix G.
-
-    beta A^T A + alpha I = R^T R from the QR decomposition of [sqrt(beta) L^T S; sqrt(alpha) I] with
-    G = L L^T: A^T A itself, whose condition is the square of A's, is never formed.
-    """
+    """`GramFactor` where the features A = F S are combinations of given ones with Gram matrix G:
+    beta A^T A + alpha I = R^T R by QR of [sqrt(beta) L^T S; sqrt(alpha) I] with G = L L^T, for the
+    condition of A^T A is the square of A's."""
 
     def __init__(self, gram, mix, *, alpha, beta):
         self.alpha, self.mix, n = float(alpha), mix, mix.shape[1]
@@ -395,11 +385,8 @@ def split(zeta, y, beta, gamma, v, w):
 
 @njit(fastmath=REORDERED_SUMS)
 def advance(scores, zeta, labels, weights, old, new, relaxation, v, w, sums):
-    """From the scores A u to the next v and w of a block of rows, times their weights (eq. 14, 12).
-
-    `old` and `new` are (beta, gamma) of zeta as it is and as it becomes. `sums` gathers the loss,
-    the squared changes of v and w, sum_i a_i of the dual, |A u|^2 and |w|^2, all weighted.
-    """
+    """From the scores A u to the next v and w of a block of rows, times their weights (eq. 14, 12);
+    `old` and `new` are (beta, gamma) of zeta as it is and as it becomes."""
     weighted = len(weights) > 0
     for i in range(len(scores)):
         y = 1.0 * labels[i]

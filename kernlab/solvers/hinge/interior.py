@@ -1,21 +1,13 @@
 """The minimiser of the hinge loss by an interior point method, over rows that are read in blocks.
 
-    minimise over u   sum_i c_i max(0, 1 - y_i A_i u)   [+ 1/(2 C) |u|^2]
-
-as the linear (with C: quadratic) programme in u and xi, with multipliers a in [0, 1] and
+The linear (with C: quadratic) programme in u and xi has multipliers a in [0, 1] and
 
     A^T (c y a) = u / C (0 without C),   xi - eta = 1 - y A u,   eta a = 0,   xi (1 - a) = 0.
 
-Newton's steps on these equations, with the products kept equal and falling (Mehrotra's predictor
-and corrector), need the factor of A^T (c theta) A + 1/C for row weights theta: a Gram matrix in one
-pass, and two passes of a product each. Some twenty such steps reach what first-order methods do not
-where the minimiser separates most rows by far.
-
-On rows that lie together in a small part of their box, polynomials of a box nearly depend on each
-other. Their Gram matrix then no longer shows all directions in which the loss may fall, and would
-certify what is none of its minimisers. So combinations of the features that are orthonormal on
-these rows take their place; also where the method stops early otherwise. Every pass takes longer
-with them, so they are not the first choice.
+Each of Mehrotra's steps takes the factor of a Gram matrix A^T (c theta) A + 1/C, in one pass, and
+two passes of a product each. Where features nearly depend on each other, their Gram matrix no
+longer shows all directions in which the loss may fall: combinations of them that are orthonormal on
+these rows then take their place, also where the method stops early otherwise.
 """
 
 import warnings
@@ -108,11 +100,8 @@ def solve_hinge_interior(
 
 
 class _Search:
-    """One problem under way: the numbers of each row, and what passes over the rows bring.
-
-    Each row has its score z, its dual variable a in (0, 1), and its slacks xi, eta > 0 with
-    xi - eta = 1 - y z; at the optimum eta a = 0 and xi (1 - a) = 0.
-    """
+    """One problem under way: of each row its score z, its dual variable a in (0, 1), and its slacks
+    xi, eta > 0."""
 
     def __init__(self, data, labels, C):
         self.data, self.labels, self.m, self.total = data, labels, data.m, data.total
@@ -250,12 +239,8 @@ class _Search:
         return True
 
     def _predict(self, change):
-        """The first-order direction: how far it may go, what the products become, and corrections.
-
-        After steps p of the slacks and d of a the products add up to rows . (1, p, d, p d).
-        `vectors` are the parts of the next right-hand side that come with the centre and with the
-        products of changes.
-        """
+        """The first-order direction: how far it may go; the products after steps p of the slacks
+        and d of a, rows . (1, p, d, p d); and corrections to the next right-hand side."""
 
         def use(total, rows, block):
             self.first[rows] = change @ block
@@ -299,12 +284,8 @@ class _Search:
         return scale * self.a * self._costs(slice(None))
 
     def own_weights(self):
-        """Weights of the problem's own features for `u`, how far their scores are off, relatively,
-        and the objective and the size that they have on the rows.
-
-        Near-dependent combinations need huge weights of both signs, which rounding does not
-        forgive.
-        """
+        """Weights of the problem's own features for `u`, how far their scores are off, relatively
+        (rounding does not forgive huge weights of both signs), their objective and size."""
         u, wanted = self.u, self._scores(self.u)
         scores = wanted
         if self.data.mix is not None:
@@ -342,11 +323,9 @@ def nearly_dependent(gram):
 def orthonormal_mix(data, gram):
     """S with (A S)^T W A S = I for the features A of the data, whose Gram matrix is `gram`.
 
-    What has a condition number of 1e13 in its own coordinates is solved by factors of matrices that
-    have its square. Orthonormal on the data, the same features lose nothing. One Gram matrix shows
-    directions down to 1e-8 of the largest; a second one, of features that the first has evened out,
-    shows those below. Directions that rounding has swallowed are left out: S may have fewer columns
-    than rows.
+    One Gram matrix shows directions down to 1e-8 of the largest; a second one, of features that the
+    first has evened out, shows those below. What rounding has swallowed is left out: S may have
+    fewer columns than rows.
     """
     values, vectors = interruptible(la.eigh, gram)
     even = np.maximum(values, len(gram) * np.finfo(float).eps * values[-1])

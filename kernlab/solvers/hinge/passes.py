@@ -43,13 +43,9 @@ TINY = np.finfo(float).tiny
 class Data:
     """The rows of a problem: features A, read in blocks and never held, labels' weights, A^T W A.
 
-    Parameters
-    ----------
-    F : features: dense, CSR, or `Features`. Where they are combinations A S of others (and nothing
-        is penalised), those are read, of which there may be fewer, and S is `mix`.
-    sample_weight : of each row; `weights` is empty where all rows count once.
-    intercept : "penalised" makes a last feature of value 1.
-    penalised : whether weights have a penalty, which asks for F themselves.
+    Where F are combinations A S of other features (and their weights are not `penalised`), those
+    are read, of which there may be fewer, and S is `mix`. `weights` is empty where all rows count
+    once; intercept="penalised" makes a last feature of value 1.
     """
 
     state = None  # what a method keeps of each row
@@ -88,12 +84,8 @@ class Data:
         return function(self, self.state, *arguments)
 
     def read(self, state, use, block_bytes, what):
-        """Call use(state, rows, block) for every block of features, on all threads.
-
-        A block has one row per feature, in double precision. Every thread reads a stretch of the
-        rows with a `state()` of its own; returned is the first, merged with the others. A bar named
-        `what` appears when it takes more than two seconds and somebody is watching.
-        """
+        """Call use(state, rows, block) for every block of features (a row per feature), on all
+        threads, each with a `state()` of its own; returned is the first, merged with the others."""
         m, n = self.m, self.n
         step = int(np.clip(block_bytes // (8 * max(1, n)), 32, 4096))
         threads = max(1, min(thread_count(), m * n // VALUES_PER_THREAD))
@@ -159,14 +151,9 @@ def _with_ones(given):
 
 
 class ClusterData(Data):
-    """The rows of a problem on a cluster, see `Data`.
+    """The rows of a problem on a cluster, see `Data`: for each `Column` of labels, `along` times.
 
-    Parameters
-    ----------
-    F : ClusterFeatures
-    columns : list of `kernlab.cluster.Column`, each `along` times
-    started : function of labels, that gives what is kept of a part's rows, with `copied()`
-    intercept, certified : as of `Data`
+    `started` gives what is kept of a part's rows, with `copied()`, from their labels.
     """
 
     def __init__(self, F, columns, along, started, intercept="none", certified=False):
@@ -304,11 +291,8 @@ def require_finite(*arrays):
 
 # ----------------------------------------------------------------------------- linear systems
 class GramFactor:
-    """(beta G + ridge I + diag(alpha)) u = diag(alpha) u_before + g, by one Cholesky factor.
-
-    G is the Gram matrix; where rounding left it indefinite, its eigenvalues below zero are taken
-    as zero.
-    """
+    """(beta G + ridge I + diag(alpha)) u = diag(alpha) u_before + g, by one Cholesky factor; where
+    rounding left the Gram matrix G indefinite, its eigenvalues below zero are taken as zero."""
 
     def __init__(self, gram, *, alpha, beta=1.0, ridge=0.0):
         self.alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(gram))
@@ -362,11 +346,8 @@ class Measured:
 
 
 class Certifier:
-    """Measures iterates, with row weights that sum to `total`.
-
-    The KKT residual is |P w| / |w| for w = -y a, P the projection on the span of the features:
-    |P w|^2 = A^T w . G^-1 A^T w, 0 exactly where w proves u optimal.
-    """
+    """Measures iterates, with row weights that sum to `total`; the KKT residual is |P w| / |w| for
+    w = -y a, P the projection on the span of the features: |P w|^2 = A^T w . G^-1 A^T w."""
 
     def __init__(self, gram, total):
         self._factor, self._total = GramFactor(gram, alpha=rounding(gram)), total

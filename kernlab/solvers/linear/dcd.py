@@ -1,25 +1,14 @@
 """Dual coordinate descent for linear support vector machines.
 
-    minimise over w   1/2 |w|^2 + sum_i C_i loss(y_i w . x_i)
+With w = sum_i a_i y_i x_i known, the best a_i with all others held is a division and a clip, at the
+cost of two products with one row (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, Algorithm 1). A
+penalised intercept is one more feature of value 1. To visit fewer rows, steps are `RELAXATION`
+times as long; a row that sits rightly at its bound is visited again after 1, 2, 4, ... passes; and
+a violation well below the mean of the pass before is left for later.
 
-through its dual, one variable at a time: with w = sum_i a_i y_i x_i known, the best a_i with all
-others held is a division and a clip, at the cost of two products with one row (Hsieh, Chang, Lin,
-Keerthi and Sundararajan 2008, Algorithm 1). A penalised intercept is one more feature of value 1.
-A free intercept couples all variables by an equality and is beyond this method.
-
-What it does to visit fewer rows:
-
-- Their order is random in every pass, and steps are `RELAXATION` times as long, as in successive
-  over-relaxation, which still ends at the optimum.
-- A row that sits rightly at its bound is visited again after 1, 2, 4, ... passes, the longer the
-  more often it was found there (instead of being left out until the end).
-- A violation well below the mean of the pass before is left for later: a product, but no step.
-- The duality gap is a sum over rows of C_i loss_i + a_i (margin_i - 1) [+ a_i^2 / (4 C_i)], taken
-  while they are visited: the gap itself, in double precision, is computed when that sum says that
-  it may be small enough.
-- Where the tolerance allows it, rows and w are read in single precision, half the memory traffic;
-  of features at landmarks no others are formed then, and the kernel values serve for the figures.
-  The last figures are always those of the dual variables in double precision.
+The duality gap is a sum over rows of C_i loss_i + a_i (margin_i - 1) [+ a_i^2 / (4 C_i)], taken
+while they are visited; it is computed in double precision when that sum says that it may be small
+enough. Where the tolerance allows it, rows and w are read in single precision.
 """
 
 import numpy as np

@@ -143,11 +143,8 @@ def fit_liblinear(
     F, y, costs, *, loss="squared_hinge", intercept="penalised", method="tron", tol=1e-4,
     max_iter=1000, random_state=0, order=None,
 ):  # fmt: skip
-    """LIBLINEAR alone, without a certificate: weights, intercept, iterations and seconds.
-
-    F: array or CSR matrix; y: labels -1 and 1; costs: C_i, of both signs of y some above zero;
-    order: in which LIBLINEAR is given the rows, None for as they are.
-    """
+    """LIBLINEAR alone: weights, intercept, iterations and seconds; some costs are above zero of
+    either sign of y, and `order` is that of the rows, None for as they are."""
     _refuse_what_never_ends(F, costs, method)
     # A constant a has a weight b / a, whose penalty b^2 / (2 a^2) is far below the objective.
     constant = 100.0 * max(1.0, 1.0 / np.sqrt(costs.sum())) if intercept == "free" else 1.0
@@ -174,12 +171,8 @@ def fit_liblinear(
 
 
 def dual_near(F, y, w, b, costs, loss, intercept):
-    """Dual variables near weights that came without any, for `certify_primal`.
-
-    They are read off the margins, which is exact at the squared hinge's optimum only: away from
-    it, and for rows on the margin of the hinge, passes of coordinate descent improve them: many
-    over few rows, few over many.
-    """
+    """Dual variables near weights that came without any, for `certify_primal`: read off the
+    margins, exact at the squared hinge's optimum only, and improved by coordinate descent."""
     guess = costs * get_loss(loss).slope(y * (as_features(F).dot(w) + b))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near is enough: a start, not a result
@@ -222,11 +215,8 @@ def copies_at_a_time(F, max_memory=None):
 
 
 def _order_of_columns(F):
-    """The order of the rows by their last column; None where F is dense or in this order.
-
-    Rows of a triangular factor share columns with their neighbours in it: trust-region Newton,
-    which reads all rows again and again, finds them in the cache and takes half the time.
-    """
+    """The order of the rows by their last column, which the cache likes; None where F is dense or
+    in this order. Rows of a triangular factor share columns with their neighbours in it."""
     if not sp.issparse(F):
         return None
     F.sort_indices()

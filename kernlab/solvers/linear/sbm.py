@@ -1,19 +1,10 @@
 """Selective Block Minimization: a linear support vector machine on rows that come in blocks.
 
-    minimise over w   1/2 |w|^2 + sum_i C_i loss(y_i w . x_i)
-
 LLSVM's way to data larger than memory (its Algorithm 1; Chang and Roth 2011). The rows of one block
 and those kept from blocks before form a small problem, which is improved by passes of dual
-coordinate descent with all other dual variables held; then the less informative rows, 75 % of
-them, are dropped from memory, and the next block comes. A row's dual variable is remembered when
-the row is not, so this is block coordinate descent on the dual of the whole problem: one run over
-the blocks is the paper's approximation, repeated runs converge to the optimum.
-
-Most informative are rows whose dual variable is neither zero nor at its bound, then those at the
-bound, each in random order: they are a sample of what pulls at w. Rows without a pull follow by the
-nearness of their margin to 1.
-
-Features that are in memory already are one block, improved until it is at its optimum.
+coordinate descent with all other dual variables held; then the less informative rows are dropped
+from memory, and the next block comes. Most informative are rows whose dual variable is neither zero
+nor at its bound, then those at the bound, each in random order; then those with a margin near 1.
 """
 
 from dataclasses import dataclass, replace

@@ -1,14 +1,10 @@
 """Newton's steps where the rows are on a cluster: one reduction for each point.
 
-A worker's part of it is the losses of its rows at x, their gradient, the Gram matrix of the active
-rows [F_i; 1], and losses and slopes at several steps along the way that led to x: where the unit
-step will not do, the next point is one of the best. No row's number leaves its worker; what
-workers send and get is a few vectors and half of a matrix, k^2 numbers at most.
-
-A part keeps its scores and its Gram matrix, so that only rows that come and go are multiplied. With
-the whole matrix here a step is one factor. Where there is much to multiply it is first taken in
-single precision, twice as fast; where that costs a step it is taken again in double. The iteration
-begins on the solution for a sample of the rows, found here.
+What workers send are a few vectors and half of a matrix, k^2 numbers at most: losses at x, their
+gradient, the Gram matrix of the active rows [F_i; 1], and slopes at several steps along the way
+that led to x, between which the next point is chosen where the unit step will not do. A part keeps
+its scores and its Gram matrix, so that only rows that come and go are multiplied; in single
+precision first where there is much to multiply, and where that costs a step in double.
 """
 
 from dataclasses import dataclass, replace
@@ -173,18 +169,17 @@ class ClusterIteration(FeatureIteration):
         return direction, {"work": int(point.work), "products": 0}
 
     def _multiply_in_double(self):
-        if self.problem.precision != DOUBLE:
-            self.problem.precision = DOUBLE
-            self.point.forget_gram()
+        """Whether the Gram matrix is to be taken again for it."""
+        if self.problem.precision == DOUBLE:
+            return False
+        self.problem.precision = DOUBLE
+        self.point.forget_gram()
+        return True
 
     @at_once
     def stuck(self, C, gap_tol):
         """Rounding may be that of single precision: then go on from here."""
-        if self.problem.precision != DOUBLE:
-            self._multiply_in_double()
-            return self.point
-        self.notes.append("stopped where rounding leaves no decrease")
-        return self._gap_is_below(C, gap_tol)
+        return self.point if self._multiply_in_double() else self._stopped(C, gap_tol)
 
     @at_once
     def moved(self, direction, step):

@@ -3,19 +3,9 @@
     minimise over u, b   f = 1/2 |u|^2 [+ 1/2 b^2] + C sum_i c_i dist(s_i, [low_i, high_i])^2
                          s_i = <u, x_i> + b
 
-The squared hinge is the distance of a score to [1, inf) or (-inf, -1], the squared
-epsilon-insensitive loss of regression that to [t - epsilon, t + epsilon]: one problem, one method.
 f has a continuous gradient whose slope jumps where a row enters its interval; an element of its
-generalised Hessian is
-
-    V = I + 2 C sum over i in I of c_i x_i x_i^T,     I = the rows outside their interval
-
-so only active rows cost anything. `features` has weights u of features, `kernel` functions
-u = sum_i beta_i k(x_i, .), known by the scores K beta: two inner products, one iteration. A step
-goes where conjugate gradients with V lead, by the unit step where that is nearly the best along it
-(without unit steps there would be no quadratic convergence), else by the best.
-
-The dual, whose variables a_i are 2 C c_i times the way that s_i has to go to its interval, is
+generalised Hessian is V = I + 2 C sum c_i x_i x_i^T over the rows outside their interval. The dual,
+whose variables a_i are 2 C c_i times the way that s_i has to go to its interval, is
 
     maximise over a      sum_i (low_i a_i where a_i > 0, high_i a_i where a_i < 0)
                          - 1/2 |sum_i a_i x_i|^2 [- 1/2 (sum_i a_i)^2] - sum_i a_i^2 / (4 C c_i)
@@ -82,16 +72,11 @@ class Iteration:
     """Newton's iteration for one column of labels, which goes on from one C to the next.
 
     A subclass adds the space, as generators that yield what they want multiplied (see `together`):
-
-    - `violation(C)`: how far `point` is from the optimality conditions;
-    - `is_proven(C, proof)`: whether it is as good as that small violation says;
-    - `direction(C, violation)`: where to go, or None, and what that cost, for the trace;
-    - `moved(direction, step)`: the point there;
-    - `stuck(C, proof)`: where no step is left, the point to go on from, or whether that is good;
-
-    and, as functions, `along(direction, unit)`: by how much the scores change, <u, d> and <d, d>;
-    `suffices(unit, direction, descent, C)`: whether the unit step will do. Points have `scores`
-    (with the intercept), `objective(C)`, `slope_along(direction, C)` and `active`.
+    `violation(C)` of the optimality conditions at `point`; `is_proven(C, proof)`, whether it is as
+    good as that says; `direction(C, violation)`, or None, and what it cost; `moved(direction,
+    step)`, the point there; `stuck(C, proof)`, the point to go on from, or whether that is good.
+    And, as functions, `along(direction, unit)`: by how much the scores change, <u, d> and <d, d>;
+    `suffices(unit, direction, descent, C)`: whether the unit step will do.
     """
 
     rounding = 0.0  # of the objective, which may go up by so much, relatively

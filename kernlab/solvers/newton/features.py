@@ -1,19 +1,10 @@
 """Newton's method on features (LASN's Algorithm 1).
 
-With the algorithm's step numbers:
-
-  2. stop when the gradient is small relative to the gradient at zero (and the duality gap bears
-     it out: at large C a small gradient alone proves little);
-  3. find d with |V d + gradient| <= mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient at
-     zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of V
-     itself ("direct") or of a matrix near it ("grouped"; see `steps`). Lengths are then
-     those of the preconditioner's inner product;
-  4. move by the unit step or the best (`core`).
-
-Three starts save steps. Where there are many more rows than features, a random part of the rows is
-solved first. Where there are not, the first features at landmarks in the order of a pivoted
-Cholesky factor are, which know most of what the others do at a sixteenth of the cost. A large C is
-approached through smaller ones.
+Step 3 finds d with |V d + gradient| <= mu |gradient|, mu = min(eta_0, eta_1 |gradient| / |gradient
+at zero|), by conjugate gradients: plain ("cg", the paper's), or preconditioned by the factor of V
+itself ("direct") or of a matrix near it ("grouped"; see `steps`). A random part of the rows, or
+where they are few the first features, is solved first, and a large C is approached through smaller
+ones.
 """
 
 import time
@@ -101,7 +92,7 @@ def solve_newton(
     one_of("auto", *PRECONDITIONERS)(method, "method")
     if on_cluster and method not in ("auto", "direct"):
         raise ValueError(f"on a cluster steps are taken by method='direct', not {method!r}")
-    if method == "grouped" and not rows.can_be_grouped:
+    if method == "grouped" and rows.map_ is None:
         raise ValueError("method='grouped' takes features at landmarks only: take 'direct' or 'cg'")
     weights = None if on_cluster else row_costs(1.0, rows.shape[0], sample_weight)
     families = []

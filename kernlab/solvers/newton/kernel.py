@@ -5,19 +5,11 @@ off the scores,
 
     beta_i = 2 C c_i times the way that s_i has to go to its interval                           (1)
 
-and the generalised Hessian over the active rows I, in coefficients, is
-
-    H = I + D K,     D = diag(2 C c_i on I, 0 elsewhere).
-
-It is self-adjoint in the inner product u . K v of the kernel's space, in which conjugate gradients
-therefore run: each step decreases the quadratic model, from any start, for one product with K. The
-intercept is eliminated from the model, which takes a weighted mean out of what D is applied to:
-left in, a penalised one would add an eigenvalue as large as there are rows.
-
-What conjugate gradients leave is r = (right-hand side of (1)) - beta, and K r is what the scores
-will move by when beta is read off them by (1). So its largest entry is the violation of the
-optimality conditions that remains, in units of the margin, whatever the row: the tolerance bounds
-that. After (1) the dual variables y_i beta_i are feasible, and exactly zero off the active rows.
+and the generalised Hessian in coefficients is H = I + D K, D = diag(2 C c_i on active rows, else
+0), self-adjoint in the inner product u . K v, in which conjugate gradients run: one product with K
+a step. The intercept is eliminated from the model, which takes a weighted mean out of what D is
+applied to. What conjugate gradients leave is r = (right-hand side of (1)) - beta, and K r is what
+the scores will move by when beta is read off them: its largest entry is what the tolerance bounds.
 """
 
 import time

@@ -168,7 +168,7 @@ class FeatureIteration(Iteration):
             rows, few = self.problem.rows, k // FEATURE_SHARE
             room = memory_limit(self.max_memory) - (rows.A.nbytes if rows.is_kept else 0)
             size = min(size, max(0, room) // (k * rows.precision.itemsize))
-            has_room = rows.is_nested and rows.nbytes_of_values(few) <= room
+            has_room = rows.is_nested and n * few * rows.precision.itemsize <= room
             if size < PLENTY * k and few >= FEWEST_FEATURES and has_room:
                 problem = replace(self.problem, rows=rows.leading(few, kept=True))
                 self.begin_on(self._part(problem), C, generator)
@@ -194,14 +194,11 @@ class FeatureIteration(Iteration):
 
     def in_double(self):
         """The same iteration on rows of higher precision, from the same place."""
-        problem = self.problem.in_double()
-        other = type(self)(
-            problem, self.method, self.eta, self.number, self.callback, self.max_memory
-        )
+        problem, told = self.problem.in_double(), (self.number, self.callback, self.max_memory)
+        other = type(self)(problem, self.method, self.eta, *told)
         other.point, other.solved_for = problem.at(self.point.x), self.solved_for
         # Rows of another precision hardly change what preconditions.
-        other.asked, other.method = self.asked, self.method
-        other.preconditioner = self.preconditioner
+        other.asked, other.preconditioner = self.asked, self.preconditioner
         other.notes = [*self.notes, "went on in double precision"]
         return other
 
@@ -290,10 +287,11 @@ class FeatureIteration(Iteration):
         changes = unit.scores - self.point.scores
         return changes, float(weighted @ self.point.x), float(weighted @ direction)
 
-    @at_once
-    def stuck(self, C, gap_tol):
+    def _stopped(self, C, gap_tol):
         self.notes.append("stopped where rounding leaves no decrease")
         return self._gap_is_below(C, gap_tol)
+
+    stuck = at_once(_stopped)
 
 
 def newton_direction(point, gradient, C, mu, preconditioner=None):
@@ -353,7 +351,7 @@ def cheapest(rows, n_active, max_memory=None):
         + DIRECT["factors"] * k**3
         + DIRECT["products"] * value * n_active * k
     }
-    if rows.can_be_grouped:
+    if rows.map_ is not None:
         costs["grouped"] = (
             GROUPED["times"] * GROUPED["factors"] * k**3
             + GROUPED["products"] * SINGLE_VALUE * rows.value_cost * n_active * k
