@@ -6,14 +6,8 @@ takes for the command line, the tests, the notebooks and the report to know them
 
 import warnings
 
-from kernlab.lab.bench import dask as bench_dask
-from kernlab.lab.bench import fpc as bench_fpc
-from kernlab.lab.bench import hss as bench_hss
-from kernlab.lab.bench import kernels as bench
-from kernlab.lab.bench import limit as bench_limit
-from kernlab.lab.bench import sparse as bench_sparse
-from kernlab.lab.bench import trust as bench_trust
-from kernlab.lab.bench.nystrom import studies as bench_nystrom
+from kernlab.lab import bench
+from kernlab.lab.bench import figures as bench_figures
 from kernlab.lab.engine import record, run
 from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy, unknown
 from kernlab.lab.engine.rows import NoResults, tables_dir
@@ -36,14 +30,7 @@ _PACKAGES = {
     hss: hss_figures,
     fpc: fpc_figures,
     across: across_figures,
-    bench: None,
-    bench_nystrom: None,
-    bench_fpc: None,
-    bench_dask: bench_dask,
-    bench_sparse: None,
-    bench_hss: None,
-    bench_limit: None,
-    bench_trust: None,
+    bench: bench_figures,
 }
 
 

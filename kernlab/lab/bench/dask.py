@@ -8,18 +8,15 @@ each stage for a row of one block, and the overhead of one reduction.
 import logging
 import multiprocessing
 import resource
-import time
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from kernlab.cluster import Column, Part
 from kernlab.estimators import FPC, LASN, sweep
-from kernlab.lab.engine import NotRun, Point, Study
-from kernlab.lab.plots.registry import FigureSpec
-from kernlab.lab.plots.style import method_colour
+from kernlab.lab.bench.harness import Asked, bench, seconds_of, times
+from kernlab.lab.engine import NotRun, product
 from kernlab.runtime import Stopwatch, on_one_thread
 from kernlab.solvers.newton.cluster import Setting, evaluate_part
 
@@ -91,14 +88,12 @@ def persisted(client, *arrays):
 
 # -------------------------------------------------------------------------------------- the table
 def _grid(profile):
-    return [
-        Point.make(
-            "generated", method, work, columns=p, dtype=dtype,
-            rows=QUICK_ROWS if profile == "quick" else rows,
-        )
-        for work, (p, dtype, rows) in WORKS.items()
-        for method in ((CLUSTER,) if work == SINGLE else (CLUSTER, MEMORY))
-    ]  # fmt: skip
+    points = []
+    for work, (p, dtype, rows) in WORKS.items():
+        methods = CLUSTER if work == SINGLE else (CLUSTER, MEMORY)
+        n = QUICK_ROWS if profile == "quick" else rows
+        points += product("generated", methods, work, columns=p, dtype=dtype, rows=n)
+    return points
 
 
 def _measure(point, seed):
@@ -112,9 +107,8 @@ def _measure(point, seed):
         else:
             rows = persisted(client, *rows)
         _run(work, p, *some)
-        began = time.perf_counter()
-        objective, n_iter = _run(work, p, *rows)
-        row = {"n_train": n, "n_features": p, "fit_seconds": time.perf_counter() - began}
+        (objective, n_iter), seconds = seconds_of(lambda: _run(work, p, *rows), repeats=1)
+        row = {"n_train": n, "n_features": p, "fit_seconds": seconds}
         row |= {"objective": objective, "n_iter": n_iter}
         if point.method == CLUSTER:
             row |= {"worker_bytes": sum(client.run(_peak).values()), "client_bytes": _peak()}
@@ -135,31 +129,35 @@ def _run(work, p, X, y):
     return machine.result_.objective, machine.n_iter_
 
 
-def comparison(table):
-    """What was asked of each piece of work beside what was reached."""
-    rows = table[table["status"] == "ok"].set_index(["variant", "method"])
-    lines = []
-    for work in [work for work in WORKS if (work, CLUSTER) in rows.index]:
-        ours, line = rows.loc[(work, CLUSTER)], {}
-        other = rows.loc[(work, MEMORY)] if (work, MEMORY) in rows.index else None
-        fit = rows.loc[(FIT, CLUSTER)] if (FIT, CLUSTER) in rows.index else None
-        if work == SINGLE:
-            line["asked"] = (
-                "16 GB in all, client under 1 GB "
-                f"(held {ours['client_bytes'] / 1e9:.2f}), at most 1.2 times as long a row as LASN"
-            )
-            other, per = fit, None if fit is None else ours["rows"] / fit["rows"]
-        elif work == PATH:
-            line["asked"], other, per = "at most 3 times LASN", fit, 1.0
-        elif other is not None:
-            off = ours["objective"] / other["objective"] - 1.0
-            line["asked"] = f"at most 1.5 times memory's, objective to 1e-9 (off by {off:.0e})"
-            per = 1.0
-        if other is not None:
-            line["ratio"] = ours["fit_seconds"] / other["fit_seconds"] / per
-        line |= {"work": f"{work}, {ours['rows']:,} x {ours['columns']}"}
-        lines.append(line | {"seconds": ours["fit_seconds"], "memory": ours["worker_bytes"]})
-    return pd.DataFrame(lines, columns=["work", "seconds", "memory", "ratio", "asked"])
+def _by_row(row, others):
+    fit = others.iloc[0] if len(others) else {"fit_seconds": np.nan, "rows": np.nan}
+    held = f"16 GB in all, client under 1 GB (held {row['client_bytes'] / 1e9:.2f}); "
+    return {
+        "ratio": row["fit_seconds"] / row["rows"] / (fit["fit_seconds"] / fit["rows"]),
+        "asked": held + "ratio: at most 1.2 times as long a row as LASN",
+    }
+
+
+def _to_memory(row, others):
+    off = row["objective"] / others["objective"].median() - 1.0
+    said = f"ratio: at most 1.5 times memory's; objective to 1e-9 (off by {off:.0e})"
+    return times(row, others) | {"asked": said}
+
+
+def _asked(work, against, cells, asked=""):
+    def told(row, others):
+        return {"memory": row["worker_bytes"]} | cells(row, others)
+
+    of = {"variant": work, "method": CLUSTER}
+    return Asked("{variant}, {rows:,.0f} x {columns:.0f}", of, against, asked, cells=told)
+
+
+ASKED = (
+    _asked(FIT, {"method": MEMORY}, _to_memory),
+    _asked(SINGLE, {"variant": FIT}, _by_row),
+    _asked(POLYNOMIAL, {"method": MEMORY}, _to_memory),
+    _asked(PATH, {"variant": FIT}, times, "ratio: at most 3 times LASN"),
+)
 
 
 # -------------------------------------------------------------------------------------- the model
@@ -207,7 +205,7 @@ def modelled(costs, rows, workers, *, reductions, products, overhead, before, ke
 
 def _scaling_grid(profile):
     rows, k = SCALED.get(profile, SCALED["standard"])
-    return [Point.make("generated", "LASN", rows=rows, landmarks=k, columns=22)]
+    return product("generated", "LASN", rows=rows, landmarks=k, columns=22)
 
 
 def _measure_scaling(point, seed):
@@ -220,9 +218,8 @@ def _measure_scaling(point, seed):
             X, y = persisted(client, *generated(workers * n, p, blocks=4 * workers))
             machine = LASN(k, gamma=1.0 / p, random_state=0)
             machine.with_params().fit(*generated(QUICK_ROWS, p, blocks=2))
-            began = time.perf_counter()
-            machine.fit(X, y)
-            seconds, spent = time.perf_counter() - began, machine.timings_
+            _, seconds = seconds_of(partial(machine.fit, X, y), repeats=1)
+            spent = machine.timings_
             told = {"overhead": _overhead(client, k)}
         trace = machine.result_.trace
         told["reductions"] = 3 + sum(1 + (row["step"] not in (0.0, 1.0)) for row in trace)
@@ -255,10 +252,7 @@ def _overhead(client, k, repeats=20):
     from kernlab.rows.dask import Pieces
 
     pieces = Pieces(client, client.map(np.zeros, [1] * len(client.nthreads()), pure=False))
-    began = time.perf_counter()
-    for _ in range(repeats):
-        pieces.sum(_half_matrix, k)
-    return (time.perf_counter() - began) / repeats
+    return seconds_of(lambda: pieces.sum(_half_matrix, k), repeats)[1]
 
 
 def _half_matrix(item, k):
@@ -272,59 +266,21 @@ def _scaling_figures(table):
     return {f"{w:.0f} workers": f"{n:,.0f} rows, {k:.0f} landmarks" for w, n, k in sizes}
 
 
-def _draw_scaling(table):
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
-    axes = figure.subplots(1, 2)
-    is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")
-    for ax, rows in zip(axes, (table[is_measured], table[~is_measured]), strict=True):
-        ax.plot(rows["workers"], rows["model_seconds"], color=colour, label="model")
-        ax.plot(rows["workers"], rows["fit_seconds"], "o", color=colour, label="measured")
-        ax.set_xscale("log")
-        ax.set_xticks(rows["workers"], [f"{count:.0f}" for count in rows["workers"]])
-        ax.set_xticks([], minor=True)
-        ax.set_xlabel("workers")
-        last = rows.iloc[-1]
-        ax.set_title(f"{last['rows_in_all']:,.0f} rows, k = {last['landmarks_in_all']:.0f}")
-    each = table["rows_in_all"].iloc[0]
-    axes[0].set_title(f"{each:,.0f} rows a worker, k = {table['landmarks_in_all'].iloc[0]:.0f}")
-    axes[0].set_ylim(bottom=0.0)
-    axes[1].set_yscale("log")
-    axes[0].set_ylabel("seconds of a fit")
-    axes[0].legend()
-    return figure
-
-
 STUDIES = (
-    Study(
-        id="bench-dask",
-        paper="bench",
-        title="Fits on a cluster",
-        question="What does a cluster of two processes cost against two threads of one process?",
-        grid=_grid,
-        measure=_measure,
-        timing=True,
-        comparison=comparison,
+    bench(
+        "bench-dask",
+        "Fits on a cluster",
+        "What does a cluster of two processes cost against two threads of one process?",
+        _grid,
+        _measure,
+        ASKED,
     ),
-    Study(
-        id="dask-scaling",
-        paper="bench",
-        title="Weak scaling",
-        question="What do more workers bring, by what one block and one reduction take?",
-        grid=_scaling_grid,
-        measure=_measure_scaling,
-        timing=True,
+    bench(
+        "dask-scaling",
+        "Weak scaling",
+        "What do more workers bring, by what one block and one reduction take?",
+        _scaling_grid,
+        _measure_scaling,
         key_figures=_scaling_figures,
-    ),
-)
-FIGURES = (
-    FigureSpec(
-        study="dask-scaling",
-        name="model",
-        caption="Seconds of a LASN fit against the number of workers. Left: dots are measured on "
-        "one and on two processes of one machine, with as many rows for each; the line adds up the "
-        "seconds of each stage for a row of one block and the overhead of a reduction, each "
-        "measured by itself. Right: what the same model says of many more rows on workers of 64 "
-        "GB. Features that do not fit are formed again in every pass.",
-        draw=_draw_scaling,
     ),
 )

@@ -2,8 +2,7 @@
 
 Every piece of work is fitted in a process of its own, with all threads, after a small fit that
 compiles: by this code and, with `old`, by another checkout of kernlab on the same rows (`limit_fit`
-knows public names only). Beside the seconds stands a roofline: one evaluation of the kernel values,
-one pass over them in single precision, and the factor of the landmarks' own kernel matrix.
+knows public names only). Beside the seconds stands a roofline.
 """
 
 import json
@@ -12,23 +11,22 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
+import joblib
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 import kernlab
 from kernlab.datasets import load_dataset
-from kernlab.lab.bench import limit_fit
-from kernlab.lab.bench.roofline import rates
+from kernlab.lab.bench import harness
+from kernlab.lab.bench.harness import Asked, Growth, compared
 from kernlab.lab.engine import NotRun, Point, Study, catalogued
 from kernlab.lab.engine.parameters import Kind, one_of, several
 
 THIS, OLD = "this code", "old code"
 PATH = tuple(10.0 ** np.arange(-4, 5))
-COLUMNS = ["work", "method", "seconds", "roofline", "accuracy", "gap", "ratio", "asked"]
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,8 @@ class Work:
     @property
     def job(self):
         named = {"n_landmarks": self.k, "C": 10.0, "random_state": 0} | self.parameters
-        return {
-            "machine": self.machine, "parameters": named, "costs": self.costs,
-            "repeats": self.repeats,
-        }  # fmt: skip
+        told = {name: getattr(self, name) for name in ("machine", "costs", "repeats")}
+        return told | {"parameters": named}
 
 
 def _covtype(k, gamma, asked, rows=100_000, **more):
@@ -91,10 +87,6 @@ WORKS = {
     "tiny-path": Work(("waves", 3000), 50, 3.0, of="tiny", costs=PATH[:3], repeats=1,
                       parameters={"gamma": 0.05}),
 }  # fmt: skip
-EXPONENTS = (  # of the seconds in k, and in n
-    ("covtype-1000", "covtype-8000", "k", 1.2),
-    ("waves-1e5", "waves-4e6", "n", 1.02),
-)
 
 
 # ------------------------------------------------------------------------------------------ rows
@@ -137,11 +129,8 @@ def census(n):
 
 
 def waves(n):
-    """Rows with a wavy boundary in two of 20 columns: not harder as they become more."""
-    generator = np.random.default_rng(0)
-    X = generator.standard_normal((n + 5000, 20), dtype=np.float32)
-    noise = 0.3 * generator.standard_normal(n + 5000, dtype=np.float32)
-    y = np.where(np.sin(3 * X[:, 0]) + X[:, 1] > noise, 1, -1)
+    """Rows with a wavy boundary in two of 20 columns."""
+    X, y = harness.waves(n + 5000)
     return X[:n], y[:n], X[n:], y[n:]
 
 
@@ -165,83 +154,61 @@ def _folder():
     return tempfile.TemporaryDirectory()  # until this process ends
 
 
-@lru_cache(maxsize=2)
 def _written(name, argument):
-    """The folder that a set's rows were written to, with the rows' number, features and entries."""
-    X, y, X_test, y_test = globals()[name](argument)
-    folder = Path(_folder().name) / f"{name}-{argument}"
-    if not folder.exists():
-        folder.mkdir()
-        limit_fit.write(folder, X, y, X_test, y_test)
-    return folder, X.shape, X.nnz if sp.issparse(X) else X.size
+    """The file that a set's rows were written to."""
+    file = Path(_folder().name) / f"{name}-{argument}"
+    if not file.exists():
+        joblib.dump(globals()[name](argument), file)
+    return file
 
 
 # ----------------------------------------------------------------------------------------- a fit
 def _measure(point, seed):
     work = WORKS[point.dataset]
-    folder, (n, p), entries = _written(*work.rows)
+    file = _written(*work.rows)
     code = Path(point["checkout"] or Path(kernlab.__file__).parents[1])
     if not (code / "kernlab").is_dir():
         raise NotRun(f"there is no kernlab in {code}")
     done = subprocess.run(
-        [sys.executable, "-P", limit_fit.__file__, str(folder)],
+        [sys.executable, "-P", Path(__file__).with_name("limit_fit.py"), str(file)],
         input=json.dumps(work.job), capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": str(code)},
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(" ".join(done.stderr.strip().splitlines()[-2:]))
     row = json.loads(done.stdout.splitlines()[-1])
-    return row | {
-        "n_train": n,
-        "n_features": p,
-        "roofline_seconds": _roofline(n, entries, row.get("rank") or work.k),
-    }
+    X = joblib.load(file, mmap_mode="r")[0]
+    least = harness.roofline(X, row.get("rank") or work.k)
+    told = {"n_train": X.shape[0], "n_features": X.shape[1], "roofline_seconds": least}
+    return row | told | {"n_landmarks": work.k}
 
 
-def _roofline(n, entries, k):
-    rate = rates()
-    return (
-        2.0 * entries * k / rate.operations
-        + n * k / rate.exponentials
-        + 4.0 * n * k / rate.bytes
-        + k**3 / 3.0 / rate.double_operations
-    )
+def _beside(row, others):
+    """The old code's seconds; or those of another work by the same code, and how many times."""
+    work = WORKS[row["dataset"]]
+    if not work.of:
+        return {"asked": f"{work.asked:g} s" if work.asked else ""}
+    asked = f"ratio: at most {work.asked:g} times {work.of}"
+    return {"ratio": row["fit_seconds"] / others["fit_seconds"].median(), "asked": asked}
 
 
-def _comparison(table):
-    """Seconds of this code and of the old beside the roofline and what was asked."""
-    rows = table[table["status"] == "ok"].groupby(["dataset", "method"])
-    seconds = rows["fit_seconds"].median()
-    lines = []
-    for (name, method), row in rows.median(numeric_only=True).iterrows():
-        work = WORKS[name]
-        old = seconds.get((name, OLD))
-        line = {
-            "work": name, "method": method, "seconds": row["fit_seconds"],
-            "roofline": row["roofline_seconds"], "accuracy": row["test_accuracy"],
-            "gap": row["gap"], "ratio": old / row["fit_seconds"] if old else None, "asked": "",
-        }  # fmt: skip
-        if work.of and (work.of, method) in seconds:
-            times = row["fit_seconds"] / seconds[work.of, method]
-            line["asked"] = f"at most {work.asked:g} times {work.of} (took {times:.2f})"
-        elif work.asked and not work.of:
-            line["asked"] = f"{work.asked:g} s"
-        lines.append(line)
-    for first, last, what, asked in EXPONENTS:
-        for method in (THIS, OLD):
-            if (first, method) in seconds and (last, method) in seconds:
-                sizes = [
-                    WORKS[name].k if what == "k" else WORKS[name].rows[1] for name in (first, last)
-                ]
-                grown = seconds[last, method] / seconds[first, method]
-                slope = np.log(grown) / np.log(sizes[1] / sizes[0])
-                text = f"exponent in {what} at most {asked} (took {slope:.2f})"
-                lines.append({"work": f"{first} to {last}", "method": method, "asked": text})
-    order = list(WORKS)
-    lines.sort(key=lambda line: order.index(line["work"].split(" to ")[-1]))
-    return pd.DataFrame(lines, columns=COLUMNS)
-
-
+_CODES = (THIS, OLD)
+ASKED = (
+    *(
+        Asked(
+            name, {"dataset": name, "method": _CODES}, each=("dataset", "method"), cells=_beside,
+            against={"dataset": work.of} if work.of else {"method": OLD},
+        )
+        for name, work in WORKS.items()
+    ),
+    *(
+        Growth({"dataset": ends, "method": _CODES}, f"exponent at most {most}", ("method",), size)
+        for ends, size, most in (
+            (("covtype-1000", "covtype-8000"), "n_landmarks", 1.2),
+            (("waves-1e5", "waves-4e6"), "n_train", 1.02),
+        )
+    ),
+)  # fmt: skip
 WorkNames = several(one_of(*WORKS))
 Checkout = Kind("the folder of another checkout", str)
 
@@ -249,7 +216,7 @@ Checkout = Kind("the folder of another checkout", str)
 @catalogued(
     "bench-limit", "Machines on landmarks against this computer's arithmetic", paper="bench"
 )
-def limit(works: WorkNames = None, old: Checkout = None, seed=0):
+def near_limit(works: WorkNames = None, old: Checkout = None, seed=0):
     """How near do fits on landmarks come to the arithmetic that they cannot do without?
 
     Parameters
@@ -268,4 +235,6 @@ def limit(works: WorkNames = None, old: Checkout = None, seed=0):
             for method, code in codes.items()
         ]
 
-    return Study(grid=grid, measure=_measure, timing=True, comparison=_comparison, seed=seed)
+    return Study(
+        grid=grid, measure=_measure, timing=True, comparison=partial(compared, ASKED), seed=seed
+    )

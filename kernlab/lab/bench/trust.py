@@ -5,13 +5,9 @@ beside a support vector machine, a linear one, and the most frequent class. "tru
 processes of their own, and sets what they grew by beside `max_memory`.
 """
 
-import json
-import os
-import subprocess
-import sys
 import time
 import warnings
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,20 +19,21 @@ from sklearn.svm import SVC, LinearSVC
 from kernlab import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
 from kernlab.datasets import generators as made
 from kernlab.datasets import load_dataset
-from kernlab.lab.engine import Point, Study, catalogued, means, product
+from kernlab.lab.engine import Study, catalogued, means, product
+from kernlab.lab.engine.measuring import call_limited, peak_memory
 from kernlab.runtime import MemoryLimitError, parse_bytes
 
 MACHINES = {
-    "LASN": lambda: LASN(random_state=0),
-    "LLSVM": lambda: LLSVM(random_state=0),
-    "SparseCholeskySVC": lambda: SparseCholeskySVC(),
-    "SparseCholeskySVC, sigma by cross-validation": lambda: SparseCholeskySVC(sigma="cv"),
-    "HSSSVC": lambda: HSSSVC(random_state=0),
-    "FPC": lambda: FPC(),
-    "KernelMachine": lambda: KernelMachine(random_state=0),
-    "SVC": lambda: SVC(),
-    "LinearSVC": lambda: LinearSVC(random_state=0),
-    "most frequent class": lambda: DummyClassifier(),
+    "LASN": partial(LASN, random_state=0),
+    "LLSVM": partial(LLSVM, random_state=0),
+    "SparseCholeskySVC": SparseCholeskySVC,
+    "SparseCholeskySVC, sigma by cross-validation": partial(SparseCholeskySVC, sigma="cv"),
+    "HSSSVC": partial(HSSSVC, random_state=0),
+    "FPC": FPC,
+    "KernelMachine": partial(KernelMachine, random_state=0),
+    "SVC": SVC,
+    "LinearSVC": partial(LinearSVC, random_state=0),
+    "most frequent class": DummyClassifier,
 }
 SETS = (
     "a9a", "banknote", "breast-cancer", "heart_scale", "htru2", "ijcnn1", "magic", "mushrooms",
@@ -44,16 +41,16 @@ SETS = (
 )  # fmt: skip
 FEW = ("checkerboard", "68 features", "rare class")  # of the quick profile
 GENERATED = {
-    "swiss roll": lambda n: made.swiss_roll(n),
-    "checkerboard": lambda n: made.checkerboard(n),
-    "two moons": lambda n: made.two_moons(n),
-    "circles": lambda n: made.circles(n),
-    "spirals": lambda n: made.spirals(n),
-    "gaussians": lambda n: made.gaussians(n),
-    "68 features": lambda n: make_classification(n, 68, n_informative=20, random_state=0),
-    "8 features": lambda n: make_classification(n, 8, n_informative=6, random_state=1),
-    "rare class": lambda n: make_classification(n, 9, weights=[0.95], random_state=2),
-    "300 features": lambda n: make_classification(n, 300, n_informative=5, random_state=3),
+    "swiss roll": made.swiss_roll,
+    "checkerboard": made.checkerboard,
+    "two moons": made.two_moons,
+    "circles": made.circles,
+    "spirals": made.spirals,
+    "gaussians": made.gaussians,
+    "68 features": partial(make_classification, n_features=68, n_informative=20, random_state=0),
+    "8 features": partial(make_classification, n_features=8, n_informative=6, random_state=1),
+    "rare class": partial(make_classification, n_features=9, weights=[0.95], random_state=2),
+    "300 features": partial(make_classification, n_features=300, n_informative=5, random_state=3),
 }
 ROWS = {"quick": 400, "standard": 4000, "paper": 10_000}
 LIMITS = {"quick": ("30MB",), "standard": ("30MB", "100MB", "500MB")}
@@ -132,26 +129,16 @@ def memory(seed=0):
     def grid(profile):
         shapes = ("dense", "sparse") if profile == "quick" else SHAPES | LARGE
         machines = [name for name, make in MACHINES.items() if hasattr(make(), "max_memory")]
-        return [
-            Point.make(shape, machine, variant=limit)
-            for limit in LIMITS.get(profile, LIMITS["standard"])
-            for shape in shapes
-            for machine in (machines if profile != "quick" else ["LASN", "LLSVM"])
-        ]
+        limits = LIMITS.get(profile, LIMITS["standard"])
+        return product(shapes, machines if profile != "quick" else ["LASN", "LLSVM"], limits)
 
     return Study(grid=grid, measure=measure_memory, key_figures=_promises, seed=seed)
 
 
 def measure_memory(point, seed):
     """One fit in a process of its own: promise, growth, and their ratio."""
-    job = json.dumps([point.dataset, point.method, point.variant, seed])
-    script = f"from {__name__} import serve; serve()"
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=job, capture_output=True, text=True, env=os.environ
-    )
-    if done.returncode:
-        raise RuntimeError(" ".join(done.stderr.strip().splitlines()[-2:]))
-    grown, refused, seconds = json.loads(done.stdout.splitlines()[-1])
+    arguments = (point.dataset, point.method, point.variant, seed)
+    (grown, refused, seconds), _ = call_limited(fit_within, arguments)
     promise = parse_bytes(point.variant)
     return {
         "promise_bytes": promise,
@@ -163,25 +150,18 @@ def measure_memory(point, seed):
     }
 
 
-def serve():
+def fit_within(shape, method, limit, seed):
     """What that process does: a small fit, which compiles, and then the one that counts."""
-    shape, method, limit, seed = json.load(sys.stdin)
-    warnings.simplefilter("ignore")
     X, y = _random_rows((SHAPES | LARGE)[shape], seed)
     MACHINES[method]().fit(X[:200], y[:200])
     machine, refused = MACHINES[method]().set_params(max_memory=limit), False
-    Path("/proc/self/clear_refs").write_text("5")  # forget the largest size so far
-    before, began = _held("VmRSS"), time.perf_counter()
-    try:
-        machine.fit(X, y)
-    except MemoryLimitError:
-        refused = True
-    print(json.dumps([_held("VmHWM") - before, refused, time.perf_counter() - began]))
-
-
-def _held(name):
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
+    began = time.perf_counter()
+    with peak_memory() as peak:
+        try:
+            machine.fit(X, y)
+        except MemoryLimitError:
+            refused = True
+    return peak.bytes_added, refused, time.perf_counter() - began
 
 
 def _random_rows(shape, seed):

@@ -198,19 +198,20 @@ class LimitedCallError(RuntimeError):
     """The function failed under its limit; the text ends with what the process said."""
 
 
-def call_limited(function, arguments, max_bytes):
+def call_limited(function, arguments, max_bytes=None):
     """(function(*arguments), the most bytes held), from a new process limited to `max_bytes`.
 
     The system enforces the limit, of address space: an allocation beyond it fails, whatever the
     program believes of its needs. The function must stand at the top level of a module.
     """
-    call = pickle.dumps((sys.path, int(max_bytes), pickle.dumps((function, tuple(arguments)))))
+    call = pickle.dumps((sys.path, max_bytes, pickle.dumps((function, tuple(arguments)))))
     done = subprocess.run([sys.executable, "-c", _SERVE], input=call, capture_output=True)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
+        limit = f" under a hard limit of {format_bytes(max_bytes)}" if max_bytes else ""
         raise LimitedCallError(
-            f"{function.__name__} failed under a hard limit of {format_bytes(max_bytes)} "
-            f"(exit code {done.returncode}): {' '.join(said[-3:]) or 'it said nothing'}"
+            f"{function.__name__} failed{limit} (exit code {done.returncode}): "
+            f"{' '.join(said[-3:]) or 'it said nothing'}"
         )
     return pickle.loads(done.stdout)
 
@@ -219,7 +220,8 @@ def serve():
     """What that process does: set the limit, call, and write the result to standard output."""
     sys.path[:], max_bytes, call = pickle.load(sys.stdin.buffer)
     function, arguments = pickle.loads(call)
-    resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))
+    if max_bytes:
+        resource.setrlimit(resource.RLIMIT_AS, (int(max_bytes), int(max_bytes)))
     answers, sys.stdout = sys.stdout.buffer, sys.stderr  # prints must not get among the answer
     result = function(*arguments)
     try:  # since its own program began: the system's account would count its parent's

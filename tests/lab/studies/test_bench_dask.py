@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from kernlab.lab.bench import dask as bench
+from kernlab.lab.bench.figures import FIGURES
 from kernlab.lab.catalogue import run_study
 
 COSTS = {"features": 2.0, "pass": 0.5, "product": 3.0, "factor": 7.0, "active": 0.25}
@@ -35,9 +36,9 @@ def test_what_was_asked_stands_beside_what_was_reached():
             row(bench.PATH, bench.MEMORY, 100, 11.0),
         ]
     )
-    lines = bench.comparison(table)
+    lines = bench.STUDIES[0].comparison(table)
     assert lines["ratio"].tolist() == pytest.approx([1.5, 1.5, 2.0])
-    assert "1.5 times memory's, objective to 1e-9 (off by 0e+00)" in lines["asked"][0]
+    assert "1.5 times memory's; objective to 1e-9 (off by 0e+00)" in lines["asked"][0]
 
 
 def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, tmp_path):
@@ -49,4 +50,4 @@ def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, t
     assert table["workers"].tolist() == [1, 2, 1, 2, 10, 100]
     assert (table["model_seconds"] > 0).all()
     assert table["fit_seconds"].notna().sum() == 2
-    assert len(bench.FIGURES[0].draw(table).axes) == 2
+    assert len(FIGURES[0].draw(table).axes) == 2

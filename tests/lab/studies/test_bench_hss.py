@@ -14,9 +14,8 @@ from kernlab.lab.bench.hss import (
     NINE,
     PAPERS_MODE,
     SCALING,
-    comparison,
+    resampled,
 )
-from kernlab.lab.bench.hss_work import resampled
 from kernlab.lab.catalogue import STUDIES
 
 STUDY = STUDIES["bench-hss"]
@@ -46,8 +45,7 @@ def test_seconds_and_quality_are_told_apart(table):
 
 
 def test_the_quick_rows_have_their_comparison(table):
-    lines = comparison(table)
-    assert list(lines.columns) == bench_hss.COLUMNS
+    lines = STUDY.comparison(table)
     assert lines["work"].str.contains("to the optimum").any()
     assert lines["work"].str.startswith("cube").any()
 
@@ -78,8 +76,8 @@ def test_growing_rows_are_in_single_precision_and_all_different():
 
 def test_key_figures_hold_no_seconds(table):
     figures = STUDY.key_figures(table)
-    assert any(text.endswith("%") for text in figures.values())
-    assert figures["cube, rel_tol 1e-2"].startswith("error below")
+    assert figures
+    assert all(text.endswith("%") for text in figures.values())
 
 
 def test_every_row_that_is_asked_for_has_its_points():
@@ -109,31 +107,20 @@ def test_the_comparison_sets_medians_beside_what_is_asked():
             solve_seconds=0.1, test_accuracy=0.92, solve_residual=1e-14)
         for s in (1.5, 1.0, 9.0)
     ]  # fmt: skip
-    rows.append(row(NINE, fit_seconds=3.6))
-    rows.append(row("table 4", name="a9a", fit_seconds=2.0, compress_seconds=1.5,
-                    factor_seconds=0.5, solve_seconds=0.1))  # fmt: skip
-    rows.append(row("table 4", EXACT, "a9a", fit_seconds=60.0))
-    rows += [
-        row(SCALING, name="susy-30000", n_train=n, fit_seconds=n * 4e-5) for n in (10**5, 10**6)
-    ]
     rows.append(row(DECAY, name="cube", digits=2, sampled_error=0.02, smallest_rank=4,
                     approximate_seconds=1.0))  # fmt: skip
     for method, seconds, objective in ((HSS, 10.0, 99.0), (EXACT, 25.0, 100.0)):
         rows.append(row(CONVERGED, method, "cod-rna", n_train=100, fit_seconds=seconds,
                         test_accuracy=0.9, dual_objective=objective))  # fmt: skip
-    lines = comparison(pd.DataFrame(rows)).set_index("work")
-    assert list(lines.columns) == bench_hss.COLUMNS[1:]
+    lines = STUDY.comparison(pd.DataFrame(rows)).set_index("work")
     ijcnn1 = lines.loc["ijcnn1, table 4"]
     assert ijcnn1["seconds"] == 2.0
     assert ijcnn1["ratio"] == pytest.approx(11.752 / 2.0)
     assert "92.4" in ijcnn1["asked"]
     assert lines.loc["ijcnn1, table 4, solve", "gap"] == 1e-14
-    assert lines.loc["ijcnn1, nine values of C against one", "ratio"] == pytest.approx(1.2)
-    assert lines.loc["a9a, table 4, against SVC", "ratio"] == 30.0
-    scaling = lines[lines.index.str.contains("like susy")].iloc[0]
-    assert scaling["ratio"] == pytest.approx(1.0)
-    decay = lines[lines.index.str.startswith("cube")].iloc[0]
+    decay = lines.loc["cube, rel_tol 1e-2"]
     assert decay["ratio"] == pytest.approx(2.0)
+    assert "least: 4" in decay["asked"]
     optimum = lines[lines.index.str.contains("to the optimum")].iloc[0]
     assert optimum["ratio"] == 2.5
     assert optimum["gap"] == pytest.approx(0.01)

@@ -7,14 +7,20 @@ import pandas as pd
 import pytest
 from quick_rows import table_of
 
-from kernlab.estimators import LASN
-from kernlab.lab.bench import roofline
-from kernlab.lab.bench.nystrom import fits as bench_nystrom_fits
-from kernlab.lab.bench.nystrom import studies as bench_nystrom
-from kernlab.lab.bench.nystrom.fits import GAP, TOLERANCES, measure_equal_gap, objective
-from kernlab.lab.bench.nystrom.solvers import TO_GAP, features_of, measure_solver
-from kernlab.lab.bench.nystrom.studies import COLUMNS, FITS, comparison
-from kernlab.lab.bench.nystrom.work import waves, write_waves
+from kernlab.lab.bench import nystrom
+from kernlab.lab.bench.harness import COLUMNS, waves
+from kernlab.lab.bench.nystrom import (
+    FITS,
+    GAP,
+    TO_GAP,
+    TOLERANCES,
+    features_of,
+    measure_equal_gap,
+    measure_fit,
+    measure_solver,
+    objective,
+    write_waves,
+)
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import NotRun, Point
 from kernlab.rows import as_rows
@@ -35,7 +41,7 @@ def chosen(table, variant, method):
 
 
 def test_the_quick_rows_have_their_comparison(table):
-    lines = comparison(table)
+    lines = STUDY.comparison(table)
     assert list(lines.columns) == COLUMNS
     assert lines["work"].str.startswith("liver-disorders").any()
 
@@ -45,8 +51,8 @@ def test_all_sides_reach_the_same_machine(table):
     assert np.ptp(fits["test_accuracy"]) < 0.01
     assert fits["test_accuracy"].min() > 0.84
     text = STUDY.key_figures(table)
-    assert text["magic, equal gap, LASN"].endswith("%")
-    assert text["liver-disorders, solve to 1e-4, LA-TRON"] == "58.5 %"
+    assert text["magic, LASN, equal gap"].endswith("%")
+    assert text["liver-disorders, LA-TRON, solve to 1e-4"] == "58.5 %"
 
 
 def test_the_roofline_lies_below_what_was_reached(table):
@@ -68,7 +74,7 @@ def test_a_peer_that_stops_early_gets_a_tighter_tolerance(monkeypatch):
     """A gap that only the last tolerances reach."""
     point = Point.make("magic", "Nystroem + LinearSVC", "equal gap", n_landmarks=20)
     loose = measure_equal_gap(point, 0)
-    monkeypatch.setattr(bench_nystrom_fits, "GAP", 1e-9)
+    monkeypatch.setattr(nystrom, "GAP", 1e-9)
     assert measure_equal_gap(point, 0)["peer_tol"] < loose["peer_tol"]
 
 
@@ -113,7 +119,7 @@ def test_a_file_gives_what_memory_gives(table, tmp_path):
 
 
 def test_a_file_of_several_blocks_does_not_repeat_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernlab.lab.bench.nystrom.work.BLOCK_OF_TEXT", 50)
+    monkeypatch.setattr(nystrom, "BLOCK_OF_TEXT", 50)
     first = write_waves(tmp_path / "waves.svm", 120)
     rows = as_rows(tmp_path / "waves.svm")
     assert rows.shape == (120, 22)
@@ -121,30 +127,9 @@ def test_a_file_of_several_blocks_does_not_repeat_them(tmp_path, monkeypatch):
     assert len(np.unique(rows.whole(), axis=0)) == 120
 
 
-def test_operations_are_counted(monkeypatch):
-    """Rates of one per second show the operations themselves."""
-    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(1.0, np.inf, np.inf, np.inf))
-    X, y = waves(600, 3)
-    model = LASN(10, random_state=0).fit(X, y)
-    rows = sum(step["work"] for step in model.result_.trace)
-    assert rows > 100
-    k = model.approximation_.rank_
-    assert roofline.seconds_of_landmark_fit(X, model) == 2 * 600 * 3 * k * 4 + 2 * k * k * rows
-    model.landmarks = model.landmarks_
-    assert roofline.seconds_of_landmark_fit(X, model) == 2 * 600 * 3 * k + 2 * k * k * rows
-    monkeypatch.setattr(roofline, "rates", lambda: roofline.Rates(np.inf, np.inf, 1.0, np.inf))
-    assert roofline.seconds_of_landmark_fit(X, model) == 600 * k
-
-
-def test_measured_rates_are_those_of_a_computer():
-    rates = roofline.rates()
-    assert 1e8 < rates.double_operations < 1e14
-    assert 1e6 < rates.exponentials < 1e12
-
-
 def test_the_exact_machine_comes_with_its_gap():
     point = Point.make("liver-disorders", "LIBSVM", "fit", n_landmarks=0)
-    row = bench_nystrom_fits.measure_fit(point, 0)
+    row = measure_fit(point, 0)
     assert 0 <= row["gap"] < 1e-2
     assert row["predict_seconds"] > 0
     assert row["test_accuracy"] > 0.4
@@ -154,59 +139,30 @@ def test_a_library_that_is_absent_is_a_row_that_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearnex", None)
     monkeypatch.setitem(sys.modules, "sklearnex.svm", None)
     with pytest.raises(NotRun, match="intelex"):
-        bench_nystrom_fits._exact("scikit-learn-intelex")
+        nystrom._exact("scikit-learn-intelex")
 
 
-# -------------------------------------------------------------- the table of what was asked
-def test_the_comparison_divides_the_right_seconds():
-    def row(dataset, method, variant, seconds, k=None, **more):
-        columns = {"status": "ok", "threads": 2, "test_accuracy": 0.9, "gap": 1e-5}
-        columns |= {"peak_bytes": 1e9, "n_train": 100, "predict_seconds": seconds / 100}
-        columns |= {"dataset": dataset, "method": method, "variant": variant, "n_landmarks": k}
-        columns |= {"fit_seconds": seconds, "solve_seconds": seconds, "roofline_seconds": 0.1}
-        return columns | more
+def test_solvers_and_files_are_compared_by_what_was_asked_of_them():
+    def row(method, variant, seconds, **more):
+        columns = {"dataset": "a1a", "method": method, "variant": variant, "status": "ok"}
+        return columns | {"fit_seconds": seconds, "solve_seconds": seconds} | more
 
-    rows = pd.DataFrame(
-        [
-            *(row(name, "LASN", "fit", 1.0 + 0.1 * i, k) for name, k, _ in FITS for i in range(3)),
-            *(row(name, "Nystroem + LinearSVC", "fit", 11.0, k) for name, k, _ in FITS),
-            row("ijcnn1", "LIBSVM", "fit", 220.0, 0),
-            row("w8a", "LASN", "k sweep, one map", 1.21, 1000),
-            row("w8a", "LASN", "path over C", 2.2, 200),
-            row("generated", "LASN", "scaling", 1.0, n_train=1e5),
-            row("generated", "LASN", "scaling", 11.0, n_train=1e6),
-            row("generated", "SBM from a file", "file", 4.0, objective=100.05,
-                child_peak_bytes=3e8),
-            row("generated", "DCD in memory", "file", 8.0, objective=100.0),
-            row("a1a", "LA-SN", TO_GAP, 1.0, 200),
-            row("a1a", "LA-DCD", TO_GAP, 7.0, 200),
-            row("a1a", "LA-TRON", "solve, default stop", 3.0, 200),
-        ]
-    )  # fmt: skip
-    lines = comparison(rows)
-    assert list(lines.columns) == COLUMNS
-    lines = lines.set_index(["work", "method"])["ratio"]
-    assert lines["a9a, k = 200", "LASN"] == pytest.approx(10.0)
-    assert np.isnan(lines["a9a, k = 200", "Nystroem + LinearSVC"])
-    assert lines["ijcnn1, k = 1000, against SVC", "LASN"] == pytest.approx(200.0)
-    assert lines["ijcnn1, predict", "LASN"] == pytest.approx(200.0)
-    assert lines["w8a, k sweep, one map", "LASN"] == pytest.approx(1.1)
-    assert lines["w8a, path over C", "LASN"] == pytest.approx(2.0)
-    assert lines["n from 100,000 to 1,000,000", "LASN"] == pytest.approx(np.log10(11.0))
-    assert lines["rows of a file", "SBM from a file"] == pytest.approx(0.5)
-    of_solvers = next(work for work, method in lines.index if method == "LA-SN")
-    assert lines[of_solvers, "LA-SN"] == pytest.approx(3.0)
-    asked = comparison(rows).set_index("work")["asked"]["rows of a file"]
-    assert "held 300 MB" in asked
-    assert "+0.050 %" in asked
-    assert comparison(rows.assign(status="failed")).empty
+    rows = [
+        row("LA-SN", TO_GAP, 1.0),
+        row("LA-DCD", TO_GAP, 7.0),
+        row("LA-TRON", "solve, default stop", 3.0),
+        row("SBM from a file", "file", 4.0, objective=100.05, child_peak_bytes=3e8),
+        row("DCD in memory", "file", 8.0, objective=100.0),
+    ]
+    lines = STUDY.comparison(pd.DataFrame(rows)).set_index("method")
+    assert lines["ratio"].to_dict() == pytest.approx({"LA-SN": 3.0, "SBM from a file": 0.5})
+    assert "held 300 MB" in lines.loc["SBM from a file", "asked"]
+    assert "+0.050 %" in lines.loc["SBM from a file", "asked"]
 
 
 def test_the_standard_table_holds_what_is_asked():
     points = STUDY.grid("standard")
-    assert {(p.dataset, p["n_landmarks"]) for p in points if p.variant == "equal gap"} == {
-        (name, k) for name, k, _ in FITS
-    }
-    covtype = {p.method for p in points if p.dataset == bench_nystrom.COVTYPE[0]}
+    assert {(p.dataset, p["n_landmarks"]) for p in points if p.variant == "equal gap"} == set(FITS)
+    covtype = {p.method for p in points if p.dataset == "covtype-2"}
     assert covtype >= {"LASN", "LIBSVM", "scikit-learn-intelex"}
     assert {"LA-SN", "LA-DCD", "LA-TRON"} <= {p.method for p in points if p.variant == TO_GAP}

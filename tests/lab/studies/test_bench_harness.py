@@ -1,0 +1,75 @@
+"""What benches share: lines of what was asked beside what was reached, and the least seconds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from kernlab.lab.bench import harness
+from kernlab.lab.bench.harness import COLUMNS, Asked, Growth, compared
+
+
+def row(dataset, method, seconds, **more):
+    columns = {"dataset": dataset, "method": method, "status": "ok", "threads": 2}
+    return columns | {"test_accuracy": 0.9, "fit_seconds": seconds} | more
+
+
+ROWS = pd.DataFrame(
+    [
+        *(row("a9a", "LASN", seconds, k=200) for seconds in (1.0, 2.0, 9.0)),
+        *(row("a9a", "SVC", seconds, k=0) for seconds in (50.0, 60.0, 70.0)),
+        row("a9a", "LASN", 100.0, k=1000),
+        row("w8a", "LASN", 4.0, k=200, predict_seconds=0.5),
+        row("w8a", "LASN", 1e9, k=200, status="failed"),
+        *(row("waves", "LASN", (n / 1e5) ** 1.01 * late, n_train=n, peak_bytes=n)
+          for n in (10**5, 10**6) for late in (0.9, 1.0, 7.0)),
+    ]
+)  # fmt: skip
+
+
+def test_medians_stand_beside_those_of_the_rows_compared_with():
+    of = {"method": "LASN", "dataset": ("w8a", "a9a"), "k": 200}
+    against = {"method": "SVC", "k": 0}
+    asked = Asked("{dataset}, k = {k:.0f}", of, against, "20x faster", each=("dataset",))
+    told = asked.lines(ROWS[ROWS["status"] == "ok"])
+    lines = compared([asked, Asked("nothing", {"method": "FPC"})], ROWS)
+    assert list(lines.columns) == COLUMNS
+    assert lines["work"].to_list() == [line["work"] for line in told]
+    assert lines["work"].to_list() == ["a9a, k = 200", "w8a, k = 200"]
+    assert lines["seconds"].to_list() == [2.0, 4.0]
+    assert lines["ratio"][0] == 30.0
+    assert np.isnan(lines["ratio"][1])
+    assert set(lines["asked"]) == {"20x faster"}
+    assert (lines["threads"] == 2).all()
+
+
+def test_a_line_may_have_cells_of_its_own():
+    of = {"dataset": "a9a", "method": "LASN", "k": 200}
+    one = Asked("{dataset}", of, {"k": 1000}, cells=harness.times)
+    assert compared([one], ROWS)["ratio"].item() == pytest.approx(0.02)
+    other = Asked("predicting", {"dataset": "w8a"}, {}, seconds="predict_seconds")
+    assert compared([other], ROWS)["seconds"].item() == 0.5
+
+
+def test_growth_is_the_exponent_of_medians():
+    lines = compared([Growth({"dataset": "waves"}, "at most 1.02")], ROWS)
+    assert lines["ratio"].item() == pytest.approx(1.01)
+    assert lines["memory"].item() == 10**6
+    assert compared([Growth({"dataset": "w8a"}, "")], ROWS).empty
+
+
+def test_the_roofline_counts_operations(monkeypatch):
+    """Rates of one per second show the counts themselves."""
+    X, none = np.ones((600, 3)), [np.inf] * 4
+    for place, count in enumerate((2 * 600 * 3 * 10, 1000 / 3, 600 * 10, 4 * 600 * 10)):
+        one = [*none[:place], 1.0, *none[place + 1 :]]
+        monkeypatch.setattr(harness, "rates", lambda one=one: harness.Rates(*one))
+        assert harness.roofline(X, 10) == pytest.approx(count)
+        if place == 0:
+            assert harness.roofline(sp.csr_matrix(np.eye(600, 3)), 10) == 2 * 3 * 10
+
+
+def test_measured_rates_are_those_of_a_computer():
+    rates = harness.rates()
+    assert 1e8 < rates.double_operations < 1e14
+    assert 1e6 < rates.exponentials < 1e12
