@@ -143,17 +143,24 @@ def record():
 @out_option
 def update(ids, compute, jobs):
     """Put finished rows of the standard and the paper profile on record."""
-    from kernlab.lab.catalogue import execute
+    from kernlab.lab.catalogue import StudyError, execute
     from kernlab.lab.engine.record import update as put
     from kernlab.runtime import thread_count
 
+    refused = False
     for study in _studies(ids):
         if compute:
             execute(study, "standard", jobs=jobs or thread_count())
-        points = put(study)
+        try:
+            points = put(study)
+        except StudyError as error:  # the others go on record all the same
+            click.echo(error, err=True)
+            refused = True
+            continue
         if points or ids:
             click.echo(f"{study.id}: {points} points on record")
     click.echo("README tells of the record too: kernlab report --readme")
+    sys.exit(1 if refused and ids else 0)
 
 
 @record.command("check")

@@ -11,8 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 import tiny_studies as tiny
 
 from kernlab.lab.catalogue import StudyError, execute
-from kernlab.lab.engine.cluster import Cluster
-from kernlab.lab.engine.processes import Ended
+from kernlab.lab.engine.processes import Cluster, Ended
 from kernlab.lab.engine.run import Workers
 
 

@@ -103,9 +103,9 @@ class LibSVM(KernelBaseline):
         Megabytes of kernel values that LIBSVM keeps.
     engine : str
         A class with SVC's interface, scikit-learn-intelex's or ThunderSVM's, say.
-    n_samples, seconds : number or None
-        Train on a stratified subsample of so many rows, or of as many as so many seconds allow:
-        whoever approximates the kernel on all rows competes with the exact kernel on some of them.
+    n_samples : int or None
+        Train on a stratified subsample of so many rows: whoever approximates the kernel on all rows
+        competes with the exact kernel on some of them.
 
     Attributes
     ----------
@@ -121,23 +121,10 @@ class LibSVM(KernelBaseline):
     cache_size: float = 200
     engine: str = "sklearn.svm.SVC"
     n_samples: int | None = None
-    seconds: float | None = None
 
     def _fit(self, rows):
-        n, size = len(rows.labels), self.n_samples
-        if self.seconds is not None:
-            size, growth = 250, 2.0
-            # Training takes between n^2 and n^3; a tenth of the seconds is left to chance.
-            while size < n and growth > 1.1:
-                spent = self._train(rows, size)
-                growth = min(2.0, (0.9 * self.seconds / spent) ** 0.4)
-                size = int(size * growth)
-        self._train(rows, n if size is None else size)
-
-    def _train(self, rows, size):
-        """Train on a stratified sample of this size, and say how long it took."""
-        self.timings_ = {"approximate": 0.0, "solve": 0.0}
-        if size < len(rows.labels):
+        size = self.n_samples
+        if size is not None and size < len(rows.labels):
             every, shared = np.arange(len(rows.labels)), {"random_state": self.random_state}
             shared["stratify"] = rows.labels
             rows = rows.take(np.sort(resample(every, replace=False, n_samples=size, **shared)))
@@ -168,7 +155,6 @@ class LibSVM(KernelBaseline):
         self.support_vectors_ = X[model.support_] if self.precomputed_ else model.support_vectors_
         self.dual_coef_, self.intercept_ = model.dual_coef_, model.intercept_
         self.n_iter_ = max(1, int(np.max(getattr(model, "n_iter_", 1))))
-        return sum(self.timings_.values())
 
     def _matrix(self, X):
         n, name = X.shape[0], type(self.kernel_).__name__

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -140,7 +141,6 @@ def exactly(threads):
 _STATUS = Path("/proc/self/status")
 _CLEAR_REFS = Path("/proc/self/clear_refs")
 UPPER_BOUND = "at most: the process had grown larger before this point"
-_SERVE = "from kernlab.lab.engine.measuring import serve; serve()"
 
 
 @dataclass
@@ -159,36 +159,27 @@ def peak_memory():
     that is not allowed the mark of the whole life serves; it is exact if the block raised it, and
     an upper bound, noted as one, if it did not.
     """
-    peak = Peak()
-    own_mark = _reset_high_water_mark()
-    mark_before = _lifetime_peak()
-    held_before = psutil.Process().memory_info().rss
+    peak, reset = Peak(), True
+    try:
+        _CLEAR_REFS.write_text("5")
+    except OSError:
+        reset = False
+    mark_before, held_before = _most_held(reset), psutil.Process().memory_info().rss
     try:
         yield peak
     finally:
-        mark_after = _high_water_mark() if own_mark else _lifetime_peak()
+        mark_after = _most_held(reset)
         peak.bytes_added = max(0, mark_after - held_before)
-        if not own_mark and mark_after <= mark_before:
+        if not reset and mark_after <= mark_before:
             peak.note = UPPER_BOUND
 
 
-def _reset_high_water_mark():
-    """Ask the kernel to forget the process' largest size so far; whether it did."""
-    try:
-        _CLEAR_REFS.write_text("5")
-        return _high_water_mark() > 0
-    except (OSError, ValueError):
-        return False
-
-
-def _high_water_mark():
-    for line in _STATUS.read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise ValueError("no VmHWM in /proc/self/status")
-
-
-def _lifetime_peak():
+def _most_held(since_reset=True):
+    """The most bytes that this process has held, since its mark was reset or in its whole life."""
+    if since_reset and _STATUS.is_file():
+        found = re.search(r"^VmHWM:\s*(\d+)", _STATUS.read_text(), re.MULTILINE)
+        if found:
+            return int(found[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -205,7 +196,8 @@ def call_limited(function, arguments, max_bytes=None):
     program believes of its needs. The function must stand at the top level of a module.
     """
     call = pickle.dumps((sys.path, max_bytes, pickle.dumps((function, tuple(arguments)))))
-    done = subprocess.run([sys.executable, "-c", _SERVE], input=call, capture_output=True)
+    program = f"from {__name__} import serve; serve()"
+    done = subprocess.run([sys.executable, "-c", program], input=call, capture_output=True)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         limit = f" under a hard limit of {format_bytes(max_bytes)}" if max_bytes else ""
@@ -224,9 +216,6 @@ def serve():
         resource.setrlimit(resource.RLIMIT_AS, (int(max_bytes), int(max_bytes)))
     answers, sys.stdout = sys.stdout.buffer, sys.stderr  # prints must not get among the answer
     result = function(*arguments)
-    try:  # since its own program began: the system's account would count its parent's
-        held = _high_water_mark()
-    except (OSError, ValueError):
-        held = _lifetime_peak()
+    held = _most_held()  # since its own program began: a system's account counts its parent's
     answers.write(pickle.dumps((result, held)))
     answers.flush()

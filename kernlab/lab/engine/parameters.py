@@ -76,13 +76,7 @@ def _number(least=-math.inf, most=math.inf, *, above=-math.inf, whole=False):
 
 
 def _flag(value):
-    if isinstance(value, bool):
-        return value
-    return {"true": True, "false": False}[str(value).lower()]
-
-
-def _no_other(value):
-    raise ValueError
+    return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
 
 
 def _data_set(value):
@@ -100,7 +94,7 @@ def _data_set(value):
 
 def one_of(*words):
     """One of some words."""
-    return Kind("one of " + ", ".join(map(repr, words)), _no_other, tuple(words))
+    return Kind("one of " + ", ".join(map(repr, words)), dict.fromkeys(words).__getitem__, words)
 
 
 def several(kind):

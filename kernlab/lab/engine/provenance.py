@@ -17,17 +17,8 @@ import kernlab
 from kernlab.datasets import DataError, data_path, dataset_available, digest_of, is_path, knows
 
 _LIBRARIES = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "scikit-sparse",
-    "scikit-learn-intelex",
-    "lightgbm",
-    "thundersvm-cpu",
-    "numba",
-    "pandas",
-    "matplotlib",
-    "threadpoolctl",
+    *("numpy", "scipy", "scikit-learn", "scikit-sparse", "scikit-learn-intelex", "lightgbm"),
+    *("thundersvm-cpu", "numba", "pandas", "matplotlib", "threadpoolctl"),
 )
 # What takes no part in computing numbers.
 _NOT_NUMERICAL = ("plots", "explorers", "report", "published", "figures", "cli", "doctor")
@@ -61,14 +52,19 @@ def _hash_of(package, *others):
 @functools.cache
 def machine():
     """The machine and the software on it: no names of hosts, users or folders."""
+    kept = ("internal_api", "user_api", "version", "threading_layer", "architecture")
+    try:
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        system = platform.system()
     return {
         "processor": processor_name(),
         "cores": psutil.cpu_count(logical=False) or os.cpu_count(),
         "logical_cores": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
-        "system": system_name(),
+        "system": f"{system}, {platform.machine()}",
         "python": platform.python_version(),
-        "blas": [_describe_pool(pool) for pool in threadpool_info()],
+        "blas": [{n: pool[n] for n in kept if pool.get(n)} for pool in threadpool_info()],
         "blas_core_type_asked_for": os.environ.get("OPENBLAS_CORETYPE", ""),
         "versions": library_versions(),
     }
@@ -91,15 +87,6 @@ def processor_name():
     return platform.processor() or platform.machine()
 
 
-def system_name():
-    """The operating system and its processor family."""
-    try:
-        name = platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        name = platform.system()
-    return f"{name}, {platform.machine()}"
-
-
 def library_versions():
     """The installed version of every library whose numbers could matter."""
     versions = {"kernlab": kernlab.__version__}
@@ -113,11 +100,6 @@ def library_versions():
 
 def today():
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def _describe_pool(pool):
-    kept = ("internal_api", "user_api", "version", "threading_layer", "architecture")
-    return {name: pool[name] for name in kept if pool.get(name)}
 
 
 class Inputs:

@@ -29,7 +29,7 @@ from kernlab.lab.engine.rows import (
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.engine.study import point_seed
 from kernlab.paths import record_dir
-from kernlab.runtime import write_whole
+from kernlab.runtime import format_bytes, write_whole
 
 PROFILES = ("paper", "standard")  # whose rows go on record; the first that has a point counts
 DIGITS, DIGITS_OF_SECONDS = 9, 4
@@ -134,12 +134,17 @@ def update(study, out=None):
     """Put the finished rows of a study on record; how many points are there then.
 
     New rows take the place of old ones; rows of points that the study no longer has are dropped.
-    None are kept of a table above 2 MB: such a study is computed where it is wanted.
+
+    Raises
+    ------
+    StudyError
+        It has other parameters than the catalogue's, or its table is above 2 MB: such a study is
+        computed where it is wanted.
     """
     if not study.on_record:
         raise StudyError(f"{study.id} has other parameters than the catalogue's: it has no record.")
     points, columns = _grid_points(study)
-    told = _provenance()
+    told = provenance_on_record()
     entry = told["studies"].setdefault(study.id, {"data": {}})
     found = []
     for profile in PROFILES:
@@ -158,35 +163,27 @@ def update(study, out=None):
             fresh = {}
             for key, row in zip(_keys(some, columns), some.to_dict("records"), strict=True):
                 if key in points and key not in kept:
-                    fresh.setdefault(key, []).append(row)
+                    fresh.setdefault(key, []).append({n: _rounded(n, v) for n, v in row.items()})
             kept |= fresh
     if not kept:
         return 0
-    rows = [
-        {n: _rounded(n, v) for n, v in row.items()} for key in points for row in kept.get(key, ())
-    ]
+    rows = [row for key in points for row in kept.get(key, ())]
     target = record_dir() / "tables" / f"{study.id}.csv"
     target.parent.mkdir(parents=True, exist_ok=True)
     table = to_frame(rows, columns[4:]).dropna(axis="columns", how="all").to_csv(index=False)
     if len(table) > _LARGEST:
-        return 0
+        raise StudyError(
+            f"{study.id} is not put on record: its table takes {format_bytes(len(table))}, more "
+            f"than {format_bytes(_LARGEST)}. It is computed where it is wanted."
+        )
     write_whole(target, table)
     entry["points"] = len(kept)
     write_whole(record_dir() / "provenance.json", json.dumps(told, indent=1, sort_keys=True) + "\n")
     return len(kept)
 
 
-def data_on_record():
-    """The data sets that some study on record has read."""
-    return {name for entry in _provenance()["studies"].values() for name in entry["data"]}
-
-
 def provenance_on_record():
-    """Study id -> data files, machines and number of points of what is on record."""
-    return _provenance()
-
-
-def _provenance():
+    """Machines, and study id -> data files and number of points, of what is on record."""
     path = record_dir() / "provenance.json"
     if path.is_file():
         return json.loads(path.read_text(encoding="utf-8"))
@@ -226,8 +223,8 @@ def check(studies, sample=None, seed=0, cap_seconds=60.0):
         if table is None:
             continue
         (points, columns), inputs = _grid_points(study), Inputs(study)
-        files = {file: digest for read in _provenance()["studies"][study.id]["data"].values()
-                 for file, digest in read.items()}  # fmt: skip
+        read = provenance_on_record()["studies"][study.id]["data"].values()
+        files = {file: digest for checksums in read for file, digest in checksums.items()}
         table = table[(table["status"] == OK) & (table["seconds"] <= cap_seconds)]
         for key, rows in table.groupby(pd.Index(_keys(table, columns), tupleize_cols=False)):
             point = points.get(key)
@@ -266,7 +263,7 @@ def _agree(value, old):
 
 def show(studies):
     """What is on record of some studies, one row each."""
-    told, rows = _provenance(), []
+    told, rows = provenance_on_record(), []
     for study in studies:
         table = recorded(study.id)
         if table is None:

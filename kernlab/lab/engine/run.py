@@ -11,10 +11,9 @@ import pandas as pd
 import psutil
 from tqdm import tqdm
 
-from kernlab.lab.engine.cluster import Cluster
 from kernlab.lab.engine.errors import StudyError
 from kernlab.lab.engine.measuring import failure, measure_point, without_data
-from kernlab.lab.engine.processes import Ended, Processes
+from kernlab.lab.engine.processes import Cluster, Ended, Processes
 from kernlab.lab.engine.provenance import Inputs, code_hash, machine, machine_key, today
 from kernlab.lab.engine.rows import (
     ENGINES_OWN,
@@ -108,7 +107,7 @@ class Outcome:
         if others := len(self.not_run) - self.lacking:
             parts.append(f"{others} not run")
         if self.missing:
-            sets = f"{len(self.missing)} data set{'s' if len(self.missing) > 1 else ''} missing"
+            sets = f"{len(self.missing)} data set{'s'[: len(self.missing) != 1]} missing"
             parts.append(f"{sets}: kernlab data get {' '.join(self.missing)}")
         return ", ".join(parts)
 
@@ -123,9 +122,8 @@ class Outcome:
             return f"{len(self.failed)} points failed"
         if self.lacking and (named or get_profile(profile_name).needs_all_data):
             return self.summary()
-        return (
-            "" if self.finished or not self.points else f"not one point was run: {self.summary()}"
-        )
+        undone = self.points and not self.finished
+        return f"not one point was run: {self.summary()}" if undone else ""
 
 
 class Workers:
@@ -218,28 +216,26 @@ class _Run:
     """The points of a grid in order, a record for each that has one, and the work left."""
 
     def __init__(self, study, profile, store, cap_seconds):
-        self.study, self.profile, self.store = study, profile, store
+        self.study, self.profile, self.store, self.inputs = study, profile, store, Inputs(study)
         self.points = list(study.grid(profile.name))
         self.seeds = [point_seed(study, point) for point in self.points]
         self.keys = list(map(point_key, self.points, self.seeds))
-        self.inputs = Inputs(study)
-        self.records, self.todo, self.kept, self.computed, self.older = {}, [], 0, 0, 0
         self.threads = thread_count() if study.timing else 1
         cap = profile.cap_seconds if cap_seconds is None else cap_seconds
         self.cap = math.inf if cap is None else cap
+        self.code, self.started, self.computed = code_hash(study), today(), 0
         self._check_grid()
         self._plan()
         timed = study.timing and self.todo
         self.busy = psutil.cpu_percent(_BUSY_SECONDS) / 100 if timed else 0.0
-        self.started = today()
 
     def _check_grid(self):
         twice = [key for key, count in Counter(self.keys).items() if count > 1]
         if twice:
             point = self.points[self.keys.index(twice[0])]
             raise StudyError(f"The grid of {self.study.id} holds a point twice: {point}")
-        names = {name for point in self.points for name, _ in point.params}
-        if taken := ENGINES_OWN & names:
+        self.names = list(dict.fromkeys(name for point in self.points for name, _ in point.params))
+        if taken := ENGINES_OWN.intersection(self.names):
             raise StudyError(
                 f"A parameter of {self.study.id} is called {', '.join(sorted(taken))}, as is a "
                 "column that the engine fills in; call it otherwise."
@@ -247,17 +243,18 @@ class _Run:
 
     def _plan(self):
         """Compare the grid with the records on disk; of several that serve the latest counts."""
+        self.records, self.todo = {}, []
         usable = {record["point"]: record for record in self.store.load() if self._serves(record)}
         for position, (point, key) in enumerate(zip(self.points, self.keys, strict=True)):
             record = usable.get(key)
-            if record is not None and record["data"] == self.inputs.checksums(point):
-                self.records[position] = record
-                self.kept += 1
-                self.older += record["code"] != code_hash(self.study)
-            elif (refused := self._refused(point)) is not None:
-                self.records[position] = refused
-            else:
+            if record is None or record["data"] != self.inputs.checksums(point):
+                record = self._refused(point)
+            if record is None:
                 self.todo.append(position)
+            else:
+                self.records[position] = record
+        kept = [record for record in self.records.values() if "point" in record]
+        self.kept, self.older = len(kept), sum(record["code"] != self.code for record in kept)
 
     def _serves(self, record):
         """Whether a record still holds; failed points are tried again, ended ones are not."""
@@ -267,7 +264,7 @@ class _Run:
             and (record.get("status") == OK or ended)
             and record.get("version") == self.study.version
             and (not self.study.timing or record.get("threads") == self.threads)
-            and (not self.profile.follows_code or record.get("code") == code_hash(self.study))
+            and (not self.profile.follows_code or record.get("code") == self.code)
         )
 
     def _refused(self, point):
@@ -275,7 +272,7 @@ class _Run:
         if missing := self.inputs.missing(point):
             return without_data(missing)
         try:
-            expected = (self.study.predict_seconds or (lambda point: None))(point)
+            expected = self.study.predict_seconds and self.study.predict_seconds(point)
         except Exception as error:
             return failure(f"predict_seconds: {type(error).__name__}: {error}")
         if expected is not None and expected > self.cap:
@@ -284,48 +281,28 @@ class _Run:
 
     def compute(self, workers, progress):
         """Measure what is left to do; every record is on the disk before the next is begun."""
-        stamp = {
-            "code": code_hash(self.study),
-            "machine": machine_key(),
-            "version": self.study.version,
-        }
-        bar = tqdm(
-            total=len(self.todo), desc=self.study.id, unit=" points", **bar_options(progress)
-        )
-        with bar, closing(self._measured(workers)) as measured:
-            for position, record in measured:
+        stamp = {"code": self.code, "machine": machine_key(), "version": self.study.version}
+        calls = [(self.study.measure, self.points[i], self.seeds[i], self.threads)
+                 for i in self.todo]  # fmt: skip
+        limit = _OVER_CAP * self.cap if math.isfinite(self.cap) else None
+        if workers is None:
+            measured = ((number, measure_point(*call)) for number, call in enumerate(calls))
+        else:
+            measured = workers.run(self.study, calls, limit)
+        bar = tqdm(total=len(calls), desc=self.study.id, unit=" points", **bar_options(progress))
+        with bar, closing(measured):
+            for number, record in measured:
+                position = self.todo[number]
                 told = {"date": today(), "data": self.inputs.checksums(self.points[position])}
-                record = {"point": self.keys[position], **stamp, **told, **record}
+                record = {"point": self.keys[position], **stamp, **told, **_as_record(record)}
                 self.store.append(record)
                 self.records[position] = record
                 self.computed += 1
                 bar.update()
 
-    def _measured(self, workers):
-        """Yield (position in the grid, record) for every point that is to be computed."""
-        calls = [(self.study.measure, self.points[i], self.seeds[i], self.threads)
-                 for i in self.todo]  # fmt: skip
-        if workers is None:
-            for position, call in zip(self.todo, calls, strict=True):
-                yield position, measure_point(*call)
-            return
-        limit = _OVER_CAP * self.cap if math.isfinite(self.cap) else None
-        with closing(workers.run(self.study, calls, limit)) as finished:
-            for number, record in finished:
-                yield self.todo[number], self._ended(record)
-
-    def _ended(self, record):
-        if not isinstance(record, Ended):
-            return record
-        if not record.why:
-            text = f"ended after {_round(record.seconds)} s, {_OVER_CAP} times its cap"
-            return failure(text, NOT_RUN, ended_after=record.seconds, seconds=record.seconds)
-        return failure(f"The process that measured it died ({record.why})")
-
     def write(self):
         """The table and the provenance of what is there now."""
-        names = list(dict.fromkeys(name for point in self.points for name, _ in point.params))
-        write_whole(self.store.table_path, to_frame(self._rows(), names).to_csv(index=False))
+        write_whole(self.store.table_path, to_frame(self._rows(), self.names).to_csv(index=False))
         try:
             runs = json.loads(self.store.provenance_path.read_text(encoding="utf-8"))["runs"]
         except (OSError, ValueError, KeyError, TypeError):  # none yet, or no readable file
@@ -334,7 +311,7 @@ class _Run:
             runs.append({
                 "started": self.started, "finished": today(), "points_computed": self.computed,
                 "threads_per_point": self.threads, "busy_before": self.busy,
-                "code": code_hash(self.study), "key": machine_key(), "machine": machine(),
+                "code": self.code, "key": machine_key(), "machine": machine(),
             })  # fmt: skip
         statuses = Counter(record["status"] for record in self.records.values())
         read = [(self.inputs.names(self.points[i]), r.get("data")) for i, r in self.records.items()]
@@ -357,14 +334,17 @@ class _Run:
             point = self.points[position]
             about = {"study": self.study.id, "variant": point.variant, "method": point.method}
             about |= {"dataset": Path(point.dataset).name, "repeat": point.repeat}
-            about |= {"seed": self.seeds[position], **dict(point.params)}
+            about |= {"seed": self.seeds[position], **point.parameters}
             how = {name: record[name] for name in ("peak_bytes", *HOW) if name in record}
             rows += [about | measured | how for measured in record["rows"]]
         return rows
 
     def outcome(self):
-        records = sorted(self.records.items())
-        lacking = [record["missing"] for _, record in records if record.get("missing")]
+        texts, missing, lacking = {FAILED: [], NOT_RUN: [], OK: []}, {}, 0
+        for position, record in sorted(self.records.items()):
+            texts[record["status"]].append(f"{self.points[position]}: {record.get('message', '')}")
+            missing |= dict.fromkeys(record.get("missing", ()))
+            lacking += "missing" in record
         return Outcome(
             study=self.study,
             # Read back, so that a run and a later look at its results see the very same table.
@@ -372,15 +352,12 @@ class _Run:
             points=len(self.points),
             computed=self.computed,
             kept=self.kept,
-            failed=[self._text(i) for i, record in records if record["status"] == FAILED],
-            not_run=[self._text(i) for i, record in records if record["status"] == NOT_RUN],
-            missing=list(dict.fromkeys(name for names in lacking for name in names)),
-            lacking=len(lacking),
+            failed=texts[FAILED],
+            not_run=texts[NOT_RUN],
+            missing=list(missing),
+            lacking=lacking,
             notes=self._notes(),
         )
-
-    def _text(self, position):
-        return f"{self.points[position]}: {self.records[position]['message']}"
 
     def _notes(self):
         """What a reader of the table should be told."""
@@ -396,6 +373,15 @@ class _Run:
                 "the clock started: its timings are doubtful."
             )
         return notes
+
+
+def _as_record(found):
+    if not isinstance(found, Ended):
+        return found
+    if found.why:
+        return failure(f"The process that measured it died ({found.why})")
+    text = f"ended after {_round(found.seconds)} s, {_OVER_CAP} times its cap"
+    return failure(text, NOT_RUN, ended_after=found.seconds, seconds=found.seconds)
 
 
 def _round(seconds):

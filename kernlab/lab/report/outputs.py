@@ -14,8 +14,8 @@ from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine.provenance import machine
 from kernlab.lab.engine.record import merged, provenance_on_record
 from kernlab.lab.engine.rows import read_table, tables_dir
-from kernlab.lab.report.text import as_size
 from kernlab.paths import output_dir
+from kernlab.runtime import format_bytes
 
 _BROAD_PIXELS = 1100  # about 7 inches at the resolution that figures are saved with
 
@@ -85,31 +85,25 @@ def machines(provenance):
     provenance : mapping
         From study id to the content of its provenance file.
     """
-    found = {}
-    for study_id, told in provenance.items():
-        for run in told.get("runs", []):
-            if not isinstance(run.get("machine"), dict):
-                continue
-            # What reads the same is the same machine: processes load libraries in varying order.
-            entry = _entry(found, run["machine"], "live")
-            entry["last"] = max(entry["last"], str(run.get("finished", "")))
-            entry["ids"].add(study_id)
+    runs = [
+        (run["machine"], "live", str(run.get("finished", "")), {id})
+        for id, told in provenance.items()
+        for run in told.get("runs", [])
+        if isinstance(run.get("machine"), dict)
+    ] or [(machine(), "live", "", set())]
     known = provenance_on_record()
-    for told in known["machines"].values():
-        _entry(found, told, "recorded")["ids"].update(known["studies"])
-    if not found:
-        return [{**_described(machine()), "studies": 0, "last": "", "source": "live"}]
+    runs += [(told, "recorded", "", set(known["studies"])) for told in known["machines"].values()]
+    found = {}
+    for told, source, last, ids in runs:
+        # What reads the same is the same machine: processes load libraries in varying order.
+        described = _described(told)
+        entry = found.setdefault(f"{source} {described}", described | {"last": "", "ids": set()})
+        entry |= {"source": source, "last": max(entry["last"], last), "ids": entry["ids"] | ids}
     entries = sorted(found.values(), key=lambda e: (e["source"] == "live", e["last"]), reverse=True)
     return [
         {**entry, "studies": len(entry["ids"]), "last": entry["last"][:16].replace("T", " ")}
         for entry in entries
     ]
-
-
-def _entry(found, told, source):
-    described = _described(told)
-    new = {**described, "last": "", "ids": set(), "source": source}
-    return found.setdefault(f"{source} {described}", new)
 
 
 def _described(told):
@@ -120,7 +114,7 @@ def _described(told):
     lines = [
         ("Processor", told.get("processor")),
         ("Cores", both if cores else None),
-        ("Memory", as_size(memory) if memory else None),
+        ("Memory", format_bytes(memory) if memory else None),
         ("BLAS", _blas(told)),
         ("Python", told.get("python")),
         ("System", told.get("system")),
@@ -178,47 +172,33 @@ def _dictionary(file):
 
 
 def _picture(file):
-    told = _dictionary(file)
-    png, svg = (file.with_name(f"{file.name.removesuffix('.json')}.{s}") for s in ("png", "svg"))
-    if not png.exists() and not svg.exists():
+    told, stem = _dictionary(file), file.name.removesuffix(".json")
+    png, svg = (path if (path := file.with_name(f"{stem}.{s}")).exists() else None
+                for s in ("png", "svg"))  # fmt: skip
+    if png is None and svg is None:
         raise FileNotFoundError("neither PNG nor SVG lies beside it")
-    return Picture(
-        study=str(told["study"]),
-        name=str(told["name"]),
-        caption=str(told["caption"]),
-        rows=told.get("rows"),
-        finished=told.get("finished"),
-        recorded=told.get("recorded"),
-        png=png if png.exists() else None,
-        svg=svg if svg.exists() else None,
-    )
+    texts = {name: str(told[name]) for name in ("study", "name", "caption")}
+    counts = {name: told.get(name) for name in ("rows", "finished", "recorded")}
+    return Picture(**texts, **counts, png=png, svg=svg)
 
 
 def _notebook(file):
     told = _dictionary(file)
-    run = told.get("metadata", {}).get("papermill", {})
+    metadata, cells = told.get("metadata", {}), told["cells"]
+    outputs = (output for cell in cells for output in cell.get("outputs", ()))
+    errors = (o for o in outputs if o.get("output_type") == "error")
     return NotebookRun(
         name=file.stem,
-        title=_first_heading(told["cells"]) or file.stem,
-        studies=tuple(told.get("metadata", {}).get("kernlab", {}).get("studies", ())),
+        title=first_heading(cells) or file.stem,
+        studies=tuple(metadata.get("kernlab", {}).get("studies", ())),
         has_html=file.with_suffix(".html").exists(),
-        seconds=run.get("duration"),
-        error=_error(told["cells"]),
+        seconds=metadata.get("papermill", {}).get("duration"),
+        error=next((f"{o.get('ename')}: {o.get('evalue')}" for o in errors), ""),
     )
 
 
-def _first_heading(cells):
-    for cell in cells:
-        if cell["cell_type"] == "markdown":
-            for line in "".join(cell["source"]).splitlines():
-                if line.startswith("# "):
-                    return line[2:].strip()
-    return ""
-
-
-def _error(cells):
-    for cell in cells:
-        for output in cell.get("outputs", ()):
-            if output.get("output_type") == "error":
-                return f"{output.get('ename')}: {output.get('evalue')}"
-    return ""
+def first_heading(cells):
+    """The first heading among the prose cells of a notebook; "" where there is none."""
+    prose = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    lines = (line for text in prose for line in text.splitlines() if line.startswith("# "))
+    return next(lines, "# ")[2:].strip()

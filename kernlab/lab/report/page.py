@@ -4,7 +4,6 @@ import base64
 import datetime
 import hashlib
 import io
-import math
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +19,7 @@ from kernlab.lab.report import outputs, text
 from kernlab.lab.report.comparison import parted
 from kernlab.lab.report.scoring import STATUSES, scorecard, tally
 from kernlab.paths import output_dir
-from kernlab.runtime import write_whole
+from kernlab.runtime import format_bytes, write_whole
 
 PAPERS = {
     "llsvm": "LLSVM",
@@ -73,26 +72,22 @@ def build_report(profile, out=None):
         write_whole(folder / "data" / f"{study_id}.csv", table.to_csv(index=False))
     links = _Links(tables, pictures, notebooks)
     results = card[card["kind"] == "result"]
+    shown = [
+        {"picture": picture, "address": address, "links": links.of(picture.study)}
+        for picture, address in zip(pictures, embed(pictures), strict=True)
+    ]
+    rows = [_study_table(id, table, provenance, links) for id, table in tables.items()]
     html = render(
         profile=described,
         built=datetime.datetime.now().astimezone(),
         problems=[*problems, *card.attrs["problems"]],
-        totals=_parts(results["status"]),
+        totals=_counts(results["status"]),
         sources=results["source"].replace("both", "live").value_counts().to_dict(),
         others=[(kind, sum(row), sum(row[:3])) for kind, *row in tally(card).itertuples()][1:4],
         papers=_papers(card, links),
-        gallery=_by_paper(
-            [
-                {"picture": picture, "address": address, "links": links.of(picture.study)}
-                for picture, address in zip(pictures, embed(pictures), strict=True)
-            ],
-            lambda thing: thing["picture"].study,
-        ),
+        gallery=_by_paper(shown, lambda thing: thing["picture"].study),
         missing=_cards(pictures, tables, profile),
-        studies=_by_paper(
-            [_study_table(id, table, provenance, links) for id, table in tables.items()],
-            lambda study: study["id"],
-        ),
+        studies=_by_paper(rows, lambda study: study["id"]),
         notebooks=notebooks,
         machines=outputs.machines(provenance),
     )
@@ -107,23 +102,22 @@ def render(**content):
     script = _source("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     environment.filters |= {
         "math": text.with_mathml,
         "plain": text.without_math,
         "number": text.as_text,
         "difference": text.as_difference,
         "duration": text.as_duration,
+        "slug": lambda status: status.replace(" ", "-"),
     }
     return environment.get_template("template.html").render(
         style=Markup(_source("report.css")),
         script=Markup(script),
         script_digest=f"sha256-{digest}",
+        signs=SIGNS,
         **content,
     )
 
@@ -185,21 +179,9 @@ class _Links:
 
 
 # -------------------------------------------------------------------------------- the scorecard
-def _parts(statuses):
+def _counts(statuses):
     """How many numbers have each status, in the fixed order of the statuses."""
-    counts = statuses.value_counts()
-    return {
-        "total": len(statuses),
-        "parts": [
-            {
-                "status": status,
-                "slug": status.replace(" ", "-"),
-                "sign": SIGNS[status],
-                "count": int(counts.get(status, 0)),
-            }
-            for status in STATUSES
-        ],
-    }
+    return statuses.value_counts().reindex(STATUSES, fill_value=0).to_dict()
 
 
 def _papers(card, links):
@@ -211,7 +193,7 @@ def _papers(card, links):
         told = published(group["tables"][0]["id"]).attrs
         group["reference"], group["link"] = told["reference"], told["link"]
         mine = card["study"].map(paper_of) == group["paper"]
-        group["tally"] = _parts(card.loc[mine & (card["kind"] == "result"), "status"])
+        group["tally"] = _counts(card.loc[mine & (card["kind"] == "result"), "status"])
     return groups
 
 
@@ -219,28 +201,20 @@ def _published(study_id, rows, links):
     """One printed table: what is compared row by row, the rest by its reasons, each said once."""
     told = published(study_id).attrs
     compared, groups = parted(rows)
-    results = rows["kind"] == "result"
+    results = rows.loc[rows["kind"] == "result", "status"]
     tolerances = compared.groupby("tolerance", sort=False)["column"].unique()
     return {
         "id": study_id,
-        "title": told["title"],
-        "caption": told["caption"],
-        "source": told["source"],
+        **{name: told[name] for name in ("title", "caption", "source")},
         "links": [pair for pair in links.of(study_id) if pair[0] != "published"],
-        "tally": _parts(rows.loc[results, "status"]),
-        "tiles": _tiles(rows.loc[results, "status"]),
+        "tally": _counts(results),
+        "tiles": _tiles(results),
         "tolerances": [(", ".join(columns), text) for text, columns in tolerances.items()],
-        "cells": [_cell_of(cell) for cell in compared.itertuples(index=False)],
+        "cells": list(compared.itertuples(index=False)),
         "groups": [
-            {"reason": reason, "cells": [_cell_of(cell) for cell in found.itertuples(index=False)]}
-            for reason, found in groups.items()
+            (reason, list(found.itertuples(index=False))) for reason, found in groups.items()
         ],
     }
-
-
-def _cell_of(cell):
-    told = {"difference": cell.measured - cell.published, "slug": cell.status.replace(" ", "-")}
-    return {**cell._asdict(), **told, "sign": SIGNS[cell.status]}
 
 
 def _tiles(statuses):
@@ -249,13 +223,8 @@ def _tiles(statuses):
     for i, status in enumerate(statuses):
         x, y = divmod(i, _LINES)
         paths[status] += f"M{x * _STEP} {y * _STEP}h{_TILE}v{_TILE}h-{_TILE}z"
-    return {
-        "width": -(-len(statuses) // _LINES) * _STEP - 1,
-        "height": min(len(statuses), _LINES) * _STEP - 1,
-        "paths": [
-            {"slug": status.replace(" ", "-"), "d": path} for status, path in paths.items() if path
-        ],
-    }
+    width, height = -(-len(statuses) // _LINES), min(len(statuses), _LINES)
+    return {"width": width * _STEP - 1, "height": height * _STEP - 1, "paths": paths}
 
 
 # ---------------------------------------------------------------------------------- the tables
@@ -308,13 +277,11 @@ def _is_numeric(column):
 
 def _cell(name, value):
     """A cell's text, and the number that it is sorted by."""
-    if isinstance(value, bool | str) or not hasattr(value, "__float__") or value is pd.NA:
+    if isinstance(value, bool | str) or not hasattr(value, "__float__") or pd.isna(value):
         told = "" if value is None or value is pd.NA else str(value)
         sign = _STATES.get(told, "") if name == "status" else ""
         return {"text": "" if told == "nan" else told, "value": None, "sign": sign}
-    if math.isnan(value):
-        return {"text": "", "value": None, "sign": ""}
-    form = text.as_size if name.endswith("_bytes") else str if name == "seed" else text.as_text
+    form = format_bytes if name.endswith("_bytes") else str if name == "seed" else text.as_text
     return {"text": form(value), "value": repr(float(value)), "sign": ""}
 
 

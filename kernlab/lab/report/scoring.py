@@ -17,7 +17,7 @@ import pandas as pd
 from kernlab.datasets import DataError, dataset_available, dataset_names, is_bundled, protocol_rows
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import Tolerance
-from kernlab.lab.engine.record import data_on_record, recorded
+from kernlab.lab.engine.record import provenance_on_record, recorded
 from kernlab.lab.engine.rows import DATA_MISSING, NOT_RUN, OK
 from kernlab.lab.plots.registry import finished
 from kernlab.lab.published import KINDS, published, published_ids
@@ -253,7 +253,8 @@ def available_sets(local=True):
 
     None where the name is not a data set's.
     """
-    names, known = set(dataset_names()), data_on_record()
+    names, studies = set(dataset_names()), provenance_on_record()["studies"].values()
+    known = {name for entry in studies for name in entry["data"]}
 
     @functools.cache
     def available(name):

@@ -8,6 +8,8 @@ import pandas as pd
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
+from kernlab.runtime import format_bytes
+
 _SECONDS = "_seconds"
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -78,16 +80,6 @@ def as_duration(seconds):
     return f"{whole} s"
 
 
-def as_size(size):
-    """Bytes as kB, MB, GB."""
-    size = float(size)
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{as_text(size, 3)} {unit}"
-        size /= 1000
-    return ""
-
-
 def align(rows, header):
     """Rows of texts as lines with aligned columns."""
     lines = [list(map(str, header)), *[list(map(str, row)) for row in rows]]
@@ -107,7 +99,7 @@ def bench_text(study, table):
 
 
 def _asked_beside_reached(lines):
-    forms = {"seconds": as_duration, "roofline": as_duration, "memory": as_size}
+    forms = {"seconds": as_duration, "roofline": as_duration, "memory": format_bytes}
     header = [name for name in lines if lines[name].notna().any()]
     rows = [
         [
@@ -149,6 +141,6 @@ def _median(values, name):
     values = values.dropna()
     if values.empty:
         return ""
-    form = as_duration if name.endswith(_SECONDS) else as_size if "bytes" in name else as_text
+    form = as_duration if name.endswith(_SECONDS) else format_bytes if "bytes" in name else as_text
     middle, low, high = (float(f(values)) for f in (pd.Series.median, min, max))
     return form(middle) if low == high else f"{form(middle)} ({form(low)} to {form(high)})"

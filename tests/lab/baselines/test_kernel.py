@@ -172,24 +172,6 @@ def test_a_subsample_is_libsvm_on_those_rows():
     assert ours.certify(X, y, weights).relative_gap < 1e-3
 
 
-def test_seconds_say_how_large_the_subsample_is(monkeypatch):
-    """A clock on which a fit of n rows takes (n / 1000)^2.5 seconds."""
-    X, y = rows(n=3000)
-    train, sizes = LibSVM._train, []
-
-    def timed(self, given, size):
-        train(self, given, size)
-        sizes.append(size)
-        return (size / 1000) ** 2.5
-
-    monkeypatch.setattr(LibSVM, "_train", timed)
-    ours = LibSVM(seconds=2.0, random_state=0).fit(X, y)
-    assert 1.5 < (len(ours.indices_) / 1000) ** 2.5 <= 2.0
-    assert sum((size / 1000) ** 2.5 for size in sizes) < 6.0
-    assert len(LibSVM(seconds=1e6).fit(X, y).indices_) == 3000
-
-
-# ------------------------------------------------------------------------- other programs
 def test_another_engine_is_given_rows_weights_and_kernel(monkeypatch):
     """A stand-in with the interface of scikit-learn-intelex's SVC, where that is not installed."""
     package, module = types.ModuleType("sklearnex"), types.ModuleType("sklearnex.svm")

@@ -84,6 +84,29 @@ def test_failed_points_are_replaced_and_do_not_go_on_record(tmp_path):
     assert recorded("tiny-record")["status"].eq("ok").all()
 
 
+@pytest.mark.parametrize("profile", ["quick", "standard"])
+def test_a_live_table_without_rows_takes_nothing_from_the_record(tmp_path, profile):
+    """As of a run that was interrupted before its first point."""
+    full = execute(STUDY, "standard", out=tmp_path).table
+    update(STUDY, tmp_path)
+    both = record.merged(STUDY, full.iloc[:0], profile)
+    pd.testing.assert_frame_equal(both, recorded(STUDY.id))
+    other = dataclasses.replace(STUDY, id="never-recorded")
+    assert record.merged(other, full.iloc[:0], profile).empty
+
+
+def test_a_table_that_is_too_large_stays_off_the_record_and_that_is_said(tmp_path, monkeypatch):
+    execute(STUDY, "standard", out=tmp_path)
+    monkeypatch.setattr(record, "_LARGEST", 1000)
+    with pytest.raises(record.StudyError, match=r"not put on record: .* kB, more than 1"):
+        update(STUDY, tmp_path)
+    assert recorded(STUDY.id) is None
+    assert show([STUDY]).empty
+    assert not (record.record_dir() / "provenance.json").exists()
+    monkeypatch.undo()
+    assert record._LARGEST == 2_000_000
+
+
 def measure_where_it_lies(point, seed):
     if point.dataset == "pendigits":
         raise DataNotFound("pendigits is not available. Looked for: /srv/rows/data")

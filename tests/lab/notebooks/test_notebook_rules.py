@@ -1,11 +1,10 @@
-"""The house rules: each is broken once, and the breach is named with its cell and its cure."""
+"""The house rules: each is broken once, and the breach is named with its cell and the remedy."""
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from tiny_notebooks import BODY, PARAMETERS, make_notebook
 
-from kernlab.lab.report import traces
 from kernlab.lab.report.notebooks import rules as notebook_rules
 from kernlab.lab.report.notebooks.files import FIGURE_KEY, WIDGET_VIEW
 from kernlab.lab.report.notebooks.rules import check_notebook, check_notebooks
@@ -139,27 +138,27 @@ def test_what_is_not_compared_may_tell_times(breaches):
 
 @pytest.mark.parametrize("text", ["0.3 seconds", "12 ms", "1e-3 s", "5min 2 s", "took 7s."])
 def test_times_are_found(text):
-    assert traces.find_timing(text)
+    assert notebook_rules.find_timing(text)
 
 
 @pytest.mark.parametrize("text", ["12 samples", "k = 5", "a9a s", "3.2 % s", "2 SVMs", "0.91\ns"])
 def test_what_only_looks_like_a_time_is_let_be(text):
-    assert not traces.find_timing(text)
+    assert not notebook_rules.find_timing(text)
 
 
 @pytest.mark.parametrize("text", ["https://www.csie.ntu.edu.tw/home/x", "and/or", "a/usr", "1 / 2"])
 def test_what_only_looks_like_a_path_is_let_be(text):
-    assert traces.find_machine(text) is None
+    assert notebook_rules.find_machine(text) is None
 
 
 def test_user_names_are_found(monkeypatch):
-    monkeypatch.setattr(traces.getpass, "getuser", lambda: "eva.k")
-    traces._names_of_this_machine.cache_clear()
+    monkeypatch.setattr(notebook_rules.getpass, "getuser", lambda: "eva.k")
+    notebook_rules._names_of_this_machine.cache_clear()
     try:
-        assert traces.find_machine("made by eva.k today") == "eva.k"
-        assert traces.find_machine("evaXk") is None
+        assert notebook_rules.find_machine("made by eva.k today") == "eva.k"
+        assert notebook_rules.find_machine("evaXk") is None
     finally:
-        traces._names_of_this_machine.cache_clear()
+        notebook_rules._names_of_this_machine.cache_clear()
 
 
 def test_damaged_file_is_a_violation(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlab.lab.report.text import as_difference, as_duration, as_size, as_text
+from kernlab.lab.report.text import as_difference, as_duration, as_text
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,3 @@ def test_differences_carry_their_sign(value, text):
 )
 def test_durations(seconds, text):
     assert as_duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 bytes"), (999, "999 bytes"), (2.5e9, "2.5 GB"), (8e12, "8,000 GB")]
-)
-def test_sizes(size, text):
-    assert as_size(size) == text

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kernlab.lab.explorers.frames import FRAMES_KEY
 from kernlab.lab.report.notebooks.files import WIDGET_VIEW
+from kernlab.lab.report.outputs import first_heading
 from kernlab.runtime import write_whole
 
 _NOTE = (
@@ -26,7 +27,8 @@ def write_html(nb, path):
 
     exporter = HTMLExporter(template_name="lab", mathjax_url="", require_js_url="", jquery_url="")
     page, _ = exporter.from_notebook_node(
-        readable_anywhere(nb), resources={"metadata": {"name": _title(nb) or path.stem}}
+        readable_anywhere(nb),
+        resources={"metadata": {"name": first_heading(nb.cells) or path.stem}},
     )
     write_whole(path, page.replace("</head>", f"{_dark_style(exporter)}</head>", 1))
 
@@ -81,12 +83,3 @@ def _still(output):
         return [note]
     output.data = picture
     return [output, note]
-
-
-def _title(nb):
-    """The first heading."""
-    for cell in nb.cells:
-        for line in cell.source.splitlines():
-            if cell.cell_type == "markdown" and line.startswith("# "):
-                return line.removeprefix("# ").strip()
-    return ""

@@ -1,7 +1,5 @@
 """Executing notebooks without a front end: with papermill, by this very Python, from anywhere."""
 
-import functools
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -63,51 +61,42 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
     list of NotebookOutcome
         In the order of the names.
     """
-    paths = [find_notebook(name) for name in names]
-    outcomes = {}
-    done = _outcomes(paths, profile, out, jobs)
-    for outcome in tqdm(done, desc="notebooks", total=len(paths), **bar_options(progress)):
-        outcomes[outcome.name] = outcome
-    return [outcomes[path.stem] for path in paths]
-
-
-def _outcomes(paths, profile, out, jobs):
+    calls = [(find_notebook(name), profile, out) for name in names]
+    bar = {"desc": "notebooks", "total": len(calls), **bar_options(progress)}
     # papermill changes the working directory of its process, so threads would not do.
-    if jobs == 1 or len(paths) < 2:
-        for path in paths:
-            yield _outcome(path, profile, out)
-        return
-    calls = [(path, profile, out) for path in paths]
+    if jobs == 1 or len(calls) < 2:
+        return [_outcome(*call) for call in tqdm(calls, **bar)]
+    outcomes = {}
     with (
-        Processes(min(jobs, len(paths))) as processes,
+        Processes(min(jobs, len(calls))) as processes,
         closing(processes.run(_outcome, calls)) as done,
     ):
-        for number, outcome in done:
+        for number, outcome in tqdm(done, **bar):
             if isinstance(outcome, Ended):
-                name = paths[number].stem
+                name = calls[number][0].stem
                 error = f"{name}: its process died ({outcome.why})"
                 outcome = NotebookOutcome(name, outcome.seconds, error=error)
-            yield outcome
+            outcomes[number] = outcome
+    return [outcomes[number] for number in range(len(calls))]
 
 
 def _outcome(path, profile, out):
     started = time.perf_counter()
     copy = output_dir(profile, out) / "notebooks" / f"{path.stem}.html"
     copy.unlink(missing_ok=True)  # that of an earlier run would look like this one's
+    nb, error, note = None, "", ""
     try:
-        target = copy.with_suffix(".ipynb")
-        nb = execute_notebook(path, target, {"PROFILE": profile}, out=out)
+        nb = execute_notebook(path, copy.with_suffix(".ipynb"), {"PROFILE": profile}, out=out)
         write_html(nb, copy)
-    except NotebookError as error:
-        return NotebookOutcome(path.stem, time.perf_counter() - started, error=str(error))
-    except Exception as error:  # of papermill, nbconvert or the disk
-        text = f"{path.stem}: {type(error).__name__}: {error}"
-        return NotebookOutcome(path.stem, time.perf_counter() - started, error=text)
-    seconds = time.perf_counter() - started
-    cap = get_profile(profile).notebook_cap_seconds
-    too_long = cap is not None and seconds > cap
-    note = f"took {seconds:.0f} s; at most {cap:.0f} s are wanted" if too_long else ""
-    return NotebookOutcome(path.stem, seconds, len(shown_figures(nb)), note=note)
+    except NotebookError as failed:
+        error = str(failed)
+    except Exception as failed:  # of papermill, nbconvert or the disk
+        error = f"{path.stem}: {type(failed).__name__}: {failed}"
+    seconds, cap = time.perf_counter() - started, get_profile(profile).notebook_cap_seconds
+    if not error and cap is not None and seconds > cap:
+        note = f"took {seconds:.0f} s; at most {cap:.0f} s are wanted"
+    figures = 0 if error else len(shown_figures(nb))
+    return NotebookOutcome(path.stem, seconds, figures, error, note)
 
 
 def execute_notebook(path, target, parameters=None, *, out=None):
@@ -135,7 +124,6 @@ def execute_notebook(path, target, parameters=None, *, out=None):
                 parameters,
                 kernel_name="python3",
                 language="python",
-                kernel_manager_class=this_python(),
                 resources={"metadata": {"path": str(path.parent)}},
                 store_widget_state=False,
                 start_timeout=_START_SECONDS,
@@ -157,6 +145,9 @@ def _surroundings(path, out):
         settings = {
             NOTEBOOK_VARIABLE: str(path),
             "KERNLAB_PROGRESS": "0",
+            # The kernel called python3 is then this Python's, whatever else is installed where.
+            "JUPYTER_PREFER_ENV_PATH": "1",
+            "JUPYTER_PATH": "",
             "IPYTHONDIR": private,
             "JUPYTER_RUNTIME_DIR": private,
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the kernel's that concerns nobody
@@ -165,30 +156,6 @@ def _surroundings(path, out):
             settings["KERNLAB_OUT"] = str(Path(out).expanduser().resolve())
         with environment(settings):
             yield
-
-
-@functools.cache
-def this_python():
-    """A kernel manager that starts this interpreter, whatever kernels are installed where."""
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-
-    class ThisPythonSpecs(KernelSpecManager):
-        def get_kernel_spec(self, kernel_name):
-            return KernelSpec(
-                argv=[
-                    *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
-                    "--log-level=CRITICAL",  # it lives for a minute, and how concerns nobody
-                ],
-                language="python",
-                display_name="Python 3",
-            )
-
-    class ThisPythonKernels(AsyncKernelManager):
-        def __init__(self, **settings):
-            super().__init__(kernel_spec_manager=ThisPythonSpecs(), **settings)
-
-    return ThisPythonKernels
 
 
 def plain_parameters(value):
