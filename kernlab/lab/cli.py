@@ -36,6 +36,13 @@ jobs_option = click.option(
     help="Processes for studies that are not timings; one for each core by default.",
 )
 fresh_option = click.option("--fresh", is_flag=True, help="Discard what was computed before.")
+parameters_option = click.option(
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="A parameter of the study, such as landmarks=10,20 or datasets=ijcnn1,my.svm.",
+)
 
 
 def _settings(ctx, **folders):
@@ -89,13 +96,7 @@ def doctor():
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[IDS|PAPERS|NOTEBOOKS]...")
-@click.option(
-    "-p",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help="A study's parameter, such as landmarks=10,20 or datasets=ijcnn1,my.svm.",
-)
+@parameters_option
 @profile_option
 @jobs_option
 @data_option
@@ -122,10 +123,8 @@ def reproduce(names, parameters, profile, jobs, fresh, only_list, scheduler):
         header, *rows = work.listing(selection, profile)
         click.echo(_aligned(rows, header))
         return
-    jobs = jobs or thread_count()
-    done = work.reproduce(
-        selection, profile, jobs=jobs, scheduler=scheduler, fresh=fresh, say=click.echo
-    )
+    settings = {"jobs": jobs or thread_count(), "scheduler": scheduler, "fresh": fresh}
+    done = work.reproduce(selection, profile, say=click.echo, **settings)
     click.echo(f"\n{done}")
     sys.exit(1 if done.failures() else 0)
 
@@ -223,9 +222,7 @@ def report(profile, gallery, readme):
 
 @main.command()
 @click.argument("name", required=False)
-@click.option(
-    "-p", "parameters", multiple=True, metavar="NAME=VALUES", help="A parameter of the bench."
-)
+@parameters_option
 @click.option("--old", metavar="PATH", help="Another checkout of kernlab, measured beside this.")
 @profile_option
 @data_option
@@ -313,13 +310,11 @@ def list_data():
     """Every data set, its size, and where it is."""
     from kernlab.datasets import list_datasets
 
-    table = list_datasets()
-    counts = [
-        table[name].map("{:,.0f}".format, na_action="ignore") for name in ("rows", "features")
-    ]
-    columns = [table["name"], *counts, table["classes"], table["where"], table["title"]]
-    rows = zip(*(column.fillna("") for column in columns), strict=True)
-    click.echo(_aligned(rows, ("name", "rows", "features", "classes", "found in", "title")))
+    table = list_datasets().rename(columns={"where": "found in"})
+    for name in ("rows", "features"):
+        table[name] = table[name].map("{:,.0f}".format, na_action="ignore")
+    columns = ["name", "rows", "features", "classes", "found in", "title"]
+    click.echo(_aligned(table[columns].fillna("").itertuples(index=False), columns))
 
 
 @data.command()

@@ -33,10 +33,9 @@ def diagnose():
     """
     sections = {
         "Software": [_required(), _sparse_cholesky(), blas(), _compiler_cache()],
-        "Machine": [_processor(), _memory(), _disk()],
+        "Machine": _machine(),
         "Data": _data(),
-        "For the tests": [_test_packages(), _browser()],
-        "Output": [_output()],
+        "For the tests": [_packages(FOR_TESTS, NOTE, "pip install 'kernlab[test]'"), _browser()],
     }
     lines = [f"kernlab {__version__} on Python {platform.python_version()}, {platform.system()}"]
     for title, findings in sections.items():
@@ -58,20 +57,16 @@ def _version(package):
 def _required():
     """What kernlab itself says that it and its workbench require."""
     wanted = importlib.metadata.requires("kernlab") or []
-    wanted = [
-        text for text in wanted if "extra ==" not in text or re.search("extra == .lab.", text)
-    ]
-    names = sorted({re.match(r"[\w.-]+", text)[0] for text in wanted})
+    names = {re.match(r"[\w.-]+", text)[0] for text in wanted
+             if "extra ==" not in text or re.search("extra == .lab.", text)}  # fmt: skip
+    advice = "pip install 'kernlab[lab]' again, or make reproduce, which sets everything up"
+    return _packages(sorted(names), FAIL, advice)
+
+
+def _packages(names, mark, advice):
     if missing := [name for name in names if _version(name) is None]:
-        advice = "pip install 'kernlab[lab]' again, or make reproduce, which sets everything up"
-        return FAIL, f"missing: {', '.join(missing)}", advice
+        return mark, f"missing: {', '.join(missing)}", advice
     return OK, ", ".join(f"{name} {_version(name)}" for name in names), ""
-
-
-def _test_packages():
-    if missing := [name for name in FOR_TESTS if _version(name) is None]:
-        return NOTE, f"missing: {', '.join(missing)}", "pip install 'kernlab[test]'"
-    return OK, ", ".join(f"{name} {_version(name)}" for name in FOR_TESTS), ""
 
 
 def _sparse_cholesky():
@@ -97,7 +92,12 @@ def blas():
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     if not pools:
         return NOTE, "BLAS: none that can be recognised", "timings may be poor"
-    text = f"BLAS: {', '.join(sorted({_library(pool) for pool in pools}))}"
+    found = set()
+    for pool in pools:
+        kernels = f", kernels for {pool['architecture']}" if pool.get("architecture") else ""
+        name = f"{pool['internal_api']} {pool.get('version') or ''}"
+        found.add(f"{name} ({pool['num_threads']} threads{kernels})")
+    text = f"BLAS: {', '.join(sorted(found))}"
     narrow = {pool.get("architecture") for pool in pools} & KERNELS_WITHOUT_AVX512
     if not narrow or not processor_features() >= AVX512:
         return OK, text, ""
@@ -106,12 +106,6 @@ def blas():
         f"{text}; the processor has AVX-512, which kernels for {' and '.join(narrow)} do not use",
         "set OPENBLAS_CORETYPE=SkylakeX before Python starts: products may be twice as fast",
     )
-
-
-def _library(pool):
-    kernels = f", kernels for {pool['architecture']}" if pool.get("architecture") else ""
-    version = pool.get("version") or ""
-    return f"{pool['internal_api']} {version} ({pool['num_threads']} threads{kernels})"
 
 
 def processor_features():
@@ -128,25 +122,21 @@ def _compiler_cache():
     return NOTE, what, "set NUMBA_CACHE_DIR to a folder that can be written"
 
 
-def _processor():
+def _machine():
     cores = psutil.cpu_count(logical=False) or psutil.cpu_count()
-    return OK, f"{processor_name()}, {cores} cores; kernlab uses {thread_count()} threads", ""
-
-
-def _memory():
+    yield OK, f"{processor_name()}, {cores} cores; kernlab uses {thread_count()} threads", ""
     memory = psutil.virtual_memory()
     text = f"memory: {format_bytes(memory.total)}, {format_bytes(memory.available)} of it free"
     little = memory.available < 2e9
-    return NOTE if little else OK, text, "the quick profile wants 2 GB" if little else ""
-
-
-def _disk():
+    yield NOTE if little else OK, text, "the quick profile wants 2 GB" if little else ""
     folder = paths.output_dir("quick")
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(next(f for f in (folder, *folder.parents) if f.exists())).free
     text = f"disk: {format_bytes(free)} free where the output goes"
-    return (OK, text, "") if free > 5e8 else (FAIL, text, "make 0.5 GB free")
+    yield (OK, text, "") if free > 5e8 else (FAIL, text, "make 0.5 GB free")
+    if paths.can_write(folder):
+        yield OK, f"results go to {folder.parent}", ""
+    else:
+        yield FAIL, f"{folder.parent} cannot be written", "set KERNLAB_OUT to another folder"
 
 
 def _data():
@@ -166,10 +156,3 @@ def _browser():
     if found is None:
         return NOTE, "no Chromium: the browser tests are skipped", "apt-get install chromium"
     return OK, f"{found} for the browser tests", ""
-
-
-def _output():
-    folder = paths.output_dir("quick")
-    if paths.can_write(folder):
-        return OK, f"results go to {folder.parent}", ""
-    return FAIL, f"{folder.parent} cannot be written", "set KERNLAB_OUT to another folder"

@@ -55,6 +55,7 @@ _WAIT_SECONDS = 900  # for another notebook that computes the same study just no
 class _Session:
     profile: str
     name: str
+    own: object  # the notebook's file as it was read, or None
     studies: dict[str, Outcome] = field(default_factory=dict)
     figures: list[str] = field(default_factory=list)
     variants: dict[str, object] = field(default_factory=dict)  # as last run, by the catalogue's id
@@ -76,8 +77,12 @@ def begin(profile, notebook):
     """
     global _session
     get_profile(profile)
-    _session = _Session(profile, notebook)
-    _check_parameters(_declared_parameters(_session))
+    named = os.environ.get(NOTEBOOK_VARIABLE)
+    path = Path(named) if named else notebooks_dir() / f"{notebook}.ipynb"
+    own = read_notebook(path) if path.is_file() else None
+    _session = _Session(profile, notebook, own)
+    source = "".join(own.cells[i].source for i in tagged(own, "parameters")) if own else ""
+    _check_parameters(set(re.findall(r"^([A-Z][A-Z0-9_]*)\s*:", source, flags=re.MULTILINE)))
 
 
 def _check_parameters(declared):
@@ -135,7 +140,14 @@ def show(study, figure, table):
     (png,) = draw_figures([spec], table, session.profile, study=study.id)
     session.figures.append(f"{study.id}-{spec.name}")
     display(Markdown(spec.caption.strip()))
-    _display_png(png.read_bytes(), spec.stem)
+    picture = png.read_bytes()
+    pixels = int.from_bytes(picture[16:20])  # the width, from the file's header
+    display(
+        {"image/png": small_picture(picture), "text/plain": f"<Figure {spec.stem}>"},
+        raw=True,
+        # Shown at 100 dots per inch, so that a screen of high resolution has pixels to spare.
+        metadata={FIGURE_KEY: spec.stem, "image/png": {"width": round(pixels / 1.6)}},
+    )
 
 
 def key_figures(study, table):
@@ -160,12 +172,13 @@ def compare(study, table):
 def finish():
     """Check that all that the notebook declares was made, and say how much of it is there."""
     session = _require_session()
-    studies, figures = _declared(session)
+    own = session.own
+    studies, figures = (declared_studies(own), declared_figures(own)) if own else ((), ())
     run = {id.partition("@")[0] for id in session.studies}
     shown = {re.sub("@[0-9a-f]{6}", "", name) for name in session.figures}
     problems = [
-        *(f"study {name} was declared but not run" for name in studies - run),
-        *(f"figure {name} was declared but not shown" for name in figures - shown),
+        *(f"study {name} was declared but not run" for name in studies if name not in run),
+        *(f"figure {name} was declared but not shown" for name in figures if name not in shown),
         *_missing_files(session),
         *(
             f"{study}: {_count(outcome.failed, 'point')} failed, the first: {outcome.failed[0]}"
@@ -176,16 +189,12 @@ def finish():
     if problems:
         raise NotebookError(f"{session.name} is not complete: " + "; ".join(sorted(problems)))
     made = f"{_count(session.studies, 'study', 'studies')}, {_count(session.figures, 'figure')}"
-    print(f"{session.name}: {made}, profile {session.profile}: {_extent(session)}")
-
-
-def _extent(session):
-    """How much of what was declared is there."""
     outcomes = session.studies.values()
-    finished, points = (sum(getattr(o, n) for o in outcomes) for n in ("finished", "points"))
+    done, points = (sum(getattr(o, n) for o in outcomes) for n in ("finished", "points"))
     missing = dict.fromkeys(name for outcome in outcomes for name in outcome.missing)
-    text = f"{finished} of {points} points computed" if finished < points else "complete"
-    return text + (f"; data missing: kernlab data get {' '.join(missing)}" if missing else "")
+    extent = f"{done} of {points} points computed" if done < points else "complete"
+    extent += f"; data missing: kernlab data get {' '.join(missing)}" if missing else ""
+    print(f"{session.name}: {made}, profile {session.profile}: {extent}")
 
 
 def _require_session():
@@ -195,35 +204,6 @@ def _require_session():
             "begin(PROFILE, name)."
         )
     return _session
-
-
-def _display_png(png, name):
-    pixels = int.from_bytes(png[16:20])  # the width, from the file's header
-    display(
-        {"image/png": small_picture(png), "text/plain": f"<Figure {name}>"},
-        raw=True,
-        # Shown at 100 dots per inch, so that a screen of high resolution has pixels to spare.
-        metadata={FIGURE_KEY: name, "image/png": {"width": round(pixels / 1.6)}},
-    )
-
-
-def _declared(session):
-    """The studies and figures that the notebook's own metadata declares, as sets."""
-    nb = _own_file(session)
-    return (set(declared_studies(nb)), set(declared_figures(nb))) if nb else (set(), set())
-
-
-def _declared_parameters(session):
-    """The names in the notebook's parameters cell."""
-    nb = _own_file(session)
-    source = "".join(nb.cells[i].source for i in tagged(nb, "parameters")) if nb else ""
-    return set(re.findall(r"^([A-Z][A-Z0-9_]*)\s*:", source, flags=re.MULTILINE))
-
-
-def _own_file(session):
-    named = os.environ.get(NOTEBOOK_VARIABLE)
-    path = Path(named) if named else notebooks_dir() / f"{session.name}.ipynb"
-    return read_notebook(path) if path.is_file() else None
 
 
 def _missing_files(session):

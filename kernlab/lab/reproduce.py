@@ -1,6 +1,7 @@
 """What `kernlab reproduce` does: studies, figures, notebooks and the report, in this order."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,26 +29,17 @@ class Selection:
 
 @dataclass
 class StudyRun:
-    """One study and its figures; `error` where it could not even be run."""
+    """One study and its figures, and what went wrong with them."""
 
     study: Study
-    seconds: float
-    outcome: Outcome | None = None
+    seconds: float = 0.0
+    outcome: Outcome | None = None  # None where it could not even be run
     figures: int = 0
-    error: str = ""
-    figure_errors: list[str] = field(default_factory=list)
-
-    def failures(self, profile, named):
-        """What went wrong, one text each; none if all was done that was asked for."""
-        if self.outcome is None:
-            return [f"{self.study.id}: {self.error}"]
-        texts = self.outcome.failed or [self.outcome.shortcoming(profile, named=named)]
-        texts = [*filter(None, texts), *(f"figure: {text}" for text in self.figure_errors)]
-        return [f"{self.study.id}: {text}" for text in texts]
+    errors: list[str] = field(default_factory=list)
 
     def __str__(self):
         if self.outcome is None:
-            return f"{self.study.id}: could not be run: {self.error}"
+            return f"{self.study.id}: could not be run: {self.errors[0]}"
         kept = f"{self.outcome.kept} kept from before" if self.outcome.kept else ""
         figures = _count(self.figures, "figure") if self.figures else ""
         parts = ", ".join(filter(None, [self.outcome.summary(), kept, figures]))
@@ -58,27 +50,23 @@ class StudyRun:
 class Reproduction:
     """All that was done."""
 
-    selection: Selection
     profile: str
     studies: list[StudyRun] = field(default_factory=list)
     notebooks: list[NotebookOutcome] = field(default_factory=list)
     report: Path | None = None
-    report_error: str = ""
+    report_errors: list[str] = field(default_factory=list)
 
     def failures(self):
         """Everything that was asked for and not done; the run succeeded if there is nothing."""
-        named = not self.selection.everything
-        studies = [text for run in self.studies for text in run.failures(self.profile, named)]
+        studies = [f"{run.study.id}: {text}" for run in self.studies for text in run.errors]
         notebooks = [outcome.error for outcome in self.notebooks if outcome.error]
-        report = [f"the report: {self.report_error}"] if self.report_error else []
-        return [*studies, *notebooks, *report]
+        return [*studies, *notebooks, *self.report_errors]
 
     def __str__(self):
         """What was made, what failed, what was not run and why, in paragraphs."""
         outcomes = {run.study.id: run.outcome for run in self.studies if run.outcome}
-        done, points = (
-            sum(getattr(o, n) for o in outcomes.values()) for n in ("finished", "points")
-        )
+        done = sum(outcome.finished for outcome in outcomes.values())
+        points = sum(outcome.points for outcome in outcomes.values())
         figures = _count(sum(run.figures for run in self.studies), "figure")
         notebooks = sum(not outcome.error for outcome in self.notebooks)
         text = f"{self.profile} profile: {done} of {points} points of {len(self.studies)} studies"
@@ -140,23 +128,18 @@ def _in_order(studies):
 
 def listing(selection, profile, out=None):
     """What is there and what is missing of every study: rows of texts under the header's names."""
-    header = ("name", "computed", "on record", "data missing", "took", "what it is")
-    rows = [header]
+    rows = [("name", "computed", "on record", "data missing", "took", "what it is")]
     for study in selection.studies:
         points, inputs = study.grid(profile), Inputs(study)
         missing = {name for point in points for name in inputs.missing(point)}
         known = recorded(study.id) if study.on_record else None
         done, took = 0, ""
-        try:
+        with suppress(StudyError):  # nothing of it is there
             table = finished(results(study, profile, out))
-        except StudyError:
-            table = None
-        if table is not None:
-            point = [name for name in table if name in ("dataset", "method", "variant", "repeat")]
-            names = {name for p in points for name, _ in p.params}
-            once = table.drop_duplicates([*point, *(names & set(table))])
-            done = (once["source"] == "live").sum()
-            took = as_duration(once["seconds"].sum())
+            parameters = {name for point in points for name, _ in point.params}
+            identity = {"dataset", "method", "variant", "repeat"} | parameters
+            once = table.drop_duplicates([name for name in table if name in identity])
+            done, took = (once["source"] == "live").sum(), as_duration(once["seconds"].sum())
         on_record = "" if known is None else f"{(known['status'] == OK).sum()} rows"
         told = f"{len(missing)} sets" if missing else ""
         rows.append((study.id, f"{done} of {len(points)}", on_record, told, took, study.title))
@@ -171,10 +154,11 @@ def reproduce(
     `say` is called with a line of text whenever something has been finished. A `scheduler` has the
     workers for points of studies that are not timings.
     """
-    done = Reproduction(selection, profile)
+    done = Reproduction(profile)
     with Workers(jobs, scheduler) as workers:
+        settings = {"workers": workers, "fresh": fresh, "progress": progress}
         for study in selection.studies:
-            run = _run_study(study, profile, out, workers=workers, fresh=fresh, progress=progress)
+            run = _run_study(study, profile, out, named=not selection.everything, **settings)
             done.studies.append(run)
             say(str(run))
     if selection.notebooks:
@@ -187,33 +171,31 @@ def reproduce(
     try:
         done.report = build_report(profile, out)
     except Exception as error:
-        done.report_error = f"{type(error).__name__}: {error}"
+        done.report_errors = [f"the report: {type(error).__name__}: {error}"]
     return done
 
 
-def _run_study(study, profile, out, **settings):
-    run, started = StudyRun(study, 0.0), time.perf_counter()
+def _run_study(study, profile, out, named, **settings):
+    """Run a study and draw its figures; one without a finished row has nothing to draw."""
+    run, started = StudyRun(study), time.perf_counter()
     try:
-        run.outcome = execute(study, profile, out=out, **settings)
-        table = results(study, profile, out)
-    except StudyError as error:
-        run.error = str(error)
+        outcome = execute(study, profile, out=out, **settings)
+        table, run.outcome = results(study, profile, out), outcome
     except Exception as error:  # a grid that cannot be made, say
-        run.error = f"{type(error).__name__}: {error}"
-    else:
-        _draw(run, table, profile, out)
+        known = isinstance(error, StudyError)
+        run.errors = [str(error) if known else f"{type(error).__name__}: {error}"]
+        return run
+    shortcoming = outcome.shortcoming(profile, named=named)
+    run.errors = outcome.failed or ([shortcoming] if shortcoming else [])
+    specs = FIGURES.get(study.catalogue_id, []) if len(finished(table)) else []
+    failed = []
+    try:
+        draw_figures(specs, table, profile, out, study=study.id)
+    except ExceptionGroup as failures:
+        failed = [f"figure: {_first_line(error)}" for error in failures.exceptions]
+    run.errors, run.figures = [*run.errors, *failed], len(specs) - len(failed)
     run.seconds = time.perf_counter() - started
     return run
-
-
-def _draw(run, table, profile, out):
-    """Draw the figures of a study; one without a finished row has nothing to draw."""
-    specs = FIGURES.get(run.study.catalogue_id, []) if len(finished(table)) else []
-    try:
-        draw_figures(specs, table, profile, out, study=run.study.id)
-    except ExceptionGroup as failures:
-        run.figure_errors = [_first_line(error) for error in failures.exceptions]
-    run.figures = len(specs) - len(run.figure_errors)
 
 
 def _section(title, texts, most=20):

@@ -282,23 +282,13 @@ def fit_file(path, points):
         landmarks=points, gamma=1.0 / COLUMNS, C=SBM_C, runs=None, tol=SBM_GAP, random_state=0,
         block_rows=SBM_BLOCK, dtype=np.float32,
     )  # fmt: skip
-    return _file_row(model, path)
+    return _file_row(model, as_rows(path))
 
 
 def _file_row(model, rows, labels=None):
     X, y = waves(3000, COLUMNS, seed=2**31)  # no block of a file has this seed
     model.fit(X[:2000].astype(float), y[:2000])
-    _, seconds = seconds_of(partial(model.fit, rows, labels), repeats=1)
-    return {
-        "n_train": len(model.result_.dual_variables),
-        "n_features": COLUMNS,
-        "fit_seconds": seconds,
-        "solve_seconds": model.timings_["solve"],
-        "objective": model.result_.objective,
-        "gap": model.result_.relative_gap,
-        "n_iter": model.n_iter_,
-        "test_accuracy": model.score(X.astype(float), y),
-    }
+    return fitted_row(model, samples(rows, labels, X.astype(float), y))
 
 
 def write_waves(path, n_rows):

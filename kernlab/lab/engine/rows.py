@@ -7,7 +7,6 @@ the same file.
 
 import fcntl
 import json
-import math
 import os
 import time
 from contextlib import contextmanager, suppress
@@ -64,15 +63,20 @@ class RowStore:
             ) from error
         with lock:
             give_up = time.monotonic() + wait_seconds
-            while not _acquired(lock):
-                if time.monotonic() >= give_up:
-                    lock.seek(0)
-                    raise StudyError(
-                        f"Another process (number {lock.read().strip() or 'unknown'}) is running "
-                        f"{self.study_id} into {self.folder}. Wait for it, or give this run a "
-                        "folder of its own with --out DIR."
-                    )
-                time.sleep(0.2)
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() < give_up:
+                        time.sleep(0.2)
+                        continue
+                lock.seek(0)
+                raise StudyError(
+                    f"Another process (number {lock.read().strip() or 'unknown'}) is running "
+                    f"{self.study_id} into {self.folder}. Wait for it, or give this run a "
+                    "folder of its own with --out DIR."
+                )
             lock.truncate(0)
             lock.write(str(os.getpid()))
             lock.flush()
@@ -102,13 +106,6 @@ class RowStore:
             path.unlink(missing_ok=True)
 
 
-def _acquired(lock):
-    with suppress(BlockingIOError):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
-
-
 def _parsed(line):
     """The record of a line, or None for a line that a fault of the disk has damaged."""
     with suppress(ValueError):
@@ -134,15 +131,9 @@ def parameter_names(table):
 
 def read_table(path):
     """The table from its CSV file: numbers exactly as written, texts as texts even when empty."""
-    cells = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return cells.assign(**{n: _typed(cells[n].to_list()) for n in cells if n not in TEXT})
-
-
-def _typed(texts):
-    """A column of whole numbers, numbers or truth values where all its cells are such."""
-    if texts and all(text in ("True", "False") for text in texts):
-        return [text == "True" for text in texts]
-    for number in (int, float):
-        with suppress(ValueError):
-            return [math.nan if text == "" else number(text) for text in texts]
-    return [math.nan if text == "" else text for text in texts]
+    names = pd.read_csv(path, nrows=0).columns
+    return pd.read_csv(
+        path, dtype={name: str for name in names if name in TEXT}, keep_default_na=False,
+        na_values={name: [""] for name in names if name not in TEXT},
+        float_precision="round_trip", low_memory=False,
+    )  # fmt: skip

@@ -109,9 +109,6 @@ def product(datasets, methods, variants="", repeats=1, **params):
     return points
 
 
-SEED_BITS = 32
-
-
 def derive_seed(*parts):
     """A seed below 2**32 from texts and numbers: the same on every machine and Python version.
 
@@ -119,7 +116,7 @@ def derive_seed(*parts):
     """
     text = json.dumps([str(part) for part in parts], ensure_ascii=True)
     digest = hashlib.sha256(text.encode("ascii")).digest()
-    return int.from_bytes(digest[: SEED_BITS // 8], "big")
+    return int.from_bytes(digest[:4], "big")
 
 
 def point_seed(study, point):
@@ -195,12 +192,9 @@ class Templates(dict):
     def get(self, label, default=None):
         if label in self:
             return self[label]
-        matching = (found for template, found in self.items() if _pattern(template)(label))
-        return next(matching, default)
-
-
-def _pattern(template):
-    return re.compile(re.sub(r"\\\{\w+\\\}", ".+", re.escape(template))).fullmatch
+        patterns = {re.sub(r"\\\{\w+\\\}", ".+", re.escape(name)): name for name in self}
+        found = (name for pattern, name in patterns.items() if re.fullmatch(pattern, label))
+        return super().get(next(found, label), default)
 
 
 @dataclass(frozen=True)
@@ -300,19 +294,17 @@ def means(*columns, by=("dataset", "method", "variant"), text=per_cent):
 
     def key_figures(table):
         names = [name for name in by if table[name].nunique() > 1] or list(by[:1])
-        figures = {}
+        found = {}
         for values, rows in table.groupby(names, sort=False):
-            label = ", ".join(str(value) for value in values if value != "")
-            measured = [column for column in columns if column in rows]
-            found = {column: rows[column].mean() for column in measured}
+            told = {column: rows[column].mean() for column in columns if column in rows}
             texts = [
                 (f"{column.replace('_', ' ')} " if len(columns) > 1 else "") + text(mean)
-                for column, mean in found.items()
+                for column, mean in told.items()
                 if pd.notna(mean)
             ]
             if texts:
-                figures[label] = ", ".join(texts)
-        return figures
+                found[", ".join(str(v) for v in values if v != "")] = ", ".join(texts)
+        return found
 
     return key_figures
 
@@ -440,14 +432,15 @@ class StudyFunction:
         standard = self._defaults | own
         values = standard | given
         changed = {name: value for name, value in values.items() if value != standard[name]}
+        told = hashlib.sha256(json.dumps(changed, sort_keys=True, default=str).encode()).hexdigest()
         study = self._function(**values)
-        key = f"{id}@{_digest(changed)}" if changed else id
+        summary = " ".join((inspect.getdoc(self._function) or "").split("\n\n")[0].split())
         return replace(
             study,
-            id=key,
+            id=f"{id}@{told[:6]}" if changed else id,
             paper=paper,
             title=study.title or title,
-            question=study.question or _summary(self._function),
+            question=study.question or summary,
             seed=values.get("seed", 0),
             parameters=MappingProxyType(changed),
         )
@@ -479,12 +472,3 @@ def catalogued(id, title="", *, paper="", **own):
         return known
 
     return enter
-
-
-def _digest(values):
-    text = json.dumps(values, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:6]
-
-
-def _summary(function):
-    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
