@@ -194,11 +194,11 @@ def _chosen(rows, of):
 
 def _medians(rows, each):
     """(what stays the same, medians over the rows; texts as in the first), group by group."""
-    groups = rows.groupby(list(each), sort=False) if each else [((), rows)]
-    for values, group in groups:
-        if len(group):
-            named = dict(zip(each, values, strict=True))
-            yield named, {**group.iloc[0], **group.median(numeric_only=True)}
+    if rows.empty:
+        return
+    for values, group in rows.groupby(list(each), sort=False) if each else [((), rows)]:
+        told = {**group.iloc[0], **group.median(numeric_only=True)}
+        yield dict(zip(each, values, strict=True)), told
 
 
 def _told(row):

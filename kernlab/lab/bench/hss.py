@@ -285,7 +285,7 @@ ASKED = (
     Asked(
         "{dataset}, {variant}, solve", _TABLES | {"method": HSS}, asked="residual at most 1e-10",
         each=("dataset", "variant"), seconds="solve_seconds",
-        cells=lambda row, others: {"gap": row["solve_residual"]},
+        cells=lambda row, others: {"gap": row.get("solve_residual")},
     ),
     Asked(
         "{dataset}, nine values of C against one", {"variant": NINE, "method": HSS},

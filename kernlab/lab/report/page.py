@@ -181,7 +181,7 @@ class _Links:
 # -------------------------------------------------------------------------------- the scorecard
 def _counts(statuses):
     """How many numbers have each status, in the fixed order of the statuses."""
-    return statuses.value_counts().reindex(STATUSES, fill_value=0).to_dict()
+    return statuses.value_counts().reindex(list(STATUSES), fill_value=0).to_dict()
 
 
 def _papers(card, links):

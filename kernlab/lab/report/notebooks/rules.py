@@ -160,7 +160,7 @@ def holds_its_outputs(nb):
                 yield number, f"wrote to stderr: {output.text[:80]!r}", "remove the cause"
             if WIDGET_VIEW in output.get("data", {}):
                 yield number, "holds the view of a widget that nobody else has", REFRESH
-    for name in set(declared_figures(nb)).difference(shown_figures(nb)):
+    for name in sorted(set(declared_figures(nb)).difference(shown_figures(nb))):
         yield None, f"does not show its figure {name}", f"call show() for it and {REFRESH}"
 
 
@@ -205,7 +205,7 @@ def declares_what_it_runs(nb):
             what = f"prints no key figures of {name} in a compared cell"
             yield None, what, f'add nb.key_figures("{name}", table)'
     figures = {spec.stem for specs in FIGURES.values() for spec in specs}
-    for name in set(declared_figures(nb)) - figures:
+    for name in sorted(set(declared_figures(nb)) - figures):
         yield None, f"declares the figure {name}, which nothing draws", "mend the name"
 
 

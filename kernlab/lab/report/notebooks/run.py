@@ -52,7 +52,7 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
     profile : str
         Given to the notebook as its parameter PROFILE.
     out, progress
-        As for `kernlab.lab.papers.run_study`.
+        As for `kernlab.lab.catalogue.run_study`.
     jobs : int
         How many run at the same time, each in a process of its own.
 
