@@ -181,8 +181,8 @@ def costs_of_block(rows, columns, k):
             np.linalg.cholesky(np.eye(k + 1))
     spent, active = clock.timings, max(1.0, float(sums[1]))
     each = {name: spent[name] / rows for name in ("features", "pass")}
-    product = max(0.0, spent["first"] - spent["pass"]) / active
-    return each | {"product": product, "factor": spent["factor"], "active": active / rows}
+    gram = max(0.0, spent["first"] - spent["pass"]) / active
+    return each | {"product": gram, "factor": spent["factor"], "active": active / rows}
 
 
 def modelled(costs, rows, workers, *, reductions, products, overhead, before, kept=1.0):
