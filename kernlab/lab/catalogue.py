@@ -9,10 +9,8 @@ import warnings
 from kernlab.lab import bench
 from kernlab.lab.bench import figures as bench_figures
 from kernlab.lab.engine import record, run
-from kernlab.lab.engine.errors import NotRun, ParameterError, StudyError, UnknownStudy, unknown
-from kernlab.lab.engine.rows import NoResults, tables_dir
-from kernlab.lab.engine.run import PROFILES, Outcome, Profile, get_profile
-from kernlab.lab.engine.study import Point, Study, StudyFunction, derive_seed, point_seed
+from kernlab.lab.engine.errors import ParameterError, unknown
+from kernlab.lab.engine.study import Study, StudyFunction
 from kernlab.lab.papers import across, fpc, hss, lasn, llsvm, sparse
 from kernlab.lab.papers.across import figures as across_figures
 from kernlab.lab.papers.fpc import figures as fpc_figures
@@ -55,32 +53,6 @@ STUDIES, FUNCTIONS = collect(_PACKAGES)
 
 FIGURES = by_study(spec for figures in _PACKAGES.values() if figures for spec in figures.FIGURES)
 """All figures: study id -> list of `FigureSpec`."""
-
-__all__ = [
-    "FIGURES",
-    "FUNCTIONS",
-    "PROFILES",
-    "STUDIES",
-    "NoResults",
-    "NotRun",
-    "Outcome",
-    "ParameterError",
-    "Point",
-    "Profile",
-    "Study",
-    "StudyError",
-    "StudyWarning",
-    "UnknownStudy",
-    "derive_seed",
-    "execute",
-    "get_profile",
-    "get_study",
-    "point_seed",
-    "results",
-    "run_study",
-    "study",
-    "tables_dir",
-]
 
 
 def get_study(study, **parameters):

@@ -142,7 +142,8 @@ def record():
 @out_option
 def update(ids, compute, jobs):
     """Put finished rows of the standard and the paper profile on record."""
-    from kernlab.lab.catalogue import StudyError, execute
+    from kernlab.lab.catalogue import execute
+    from kernlab.lab.engine import StudyError
     from kernlab.lab.engine.record import update as put
     from kernlab.runtime import thread_count
 
@@ -201,7 +202,8 @@ def _studies(ids):
 @click.option("--readme", is_flag=True, help="Write the record's scorecard into README instead.")
 def report(profile, gallery, readme):
     """Build the report page from what has been computed, and from the record."""
-    from kernlab.lab.catalogue import StudyError, tables_dir
+    from kernlab.lab.engine import StudyError
+    from kernlab.lab.engine.rows import tables_dir
     from kernlab.lab.report import build_report
 
     if readme:

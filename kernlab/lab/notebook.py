@@ -24,16 +24,10 @@ from pathlib import Path
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
-from kernlab.lab.catalogue import (
-    FIGURES,
-    Outcome,
-    execute,
-    get_profile,
-    get_study,
-    results,
-    tables_dir,
-)
+from kernlab.lab.catalogue import FIGURES, execute, get_study, results
 from kernlab.lab.engine.errors import unknown
+from kernlab.lab.engine.rows import tables_dir
+from kernlab.lab.engine.run import Outcome, get_profile
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.plots.style import small_picture
 from kernlab.lab.report import comparison

@@ -5,12 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernlab.lab.catalogue import FIGURES, STUDIES, Outcome, Study, StudyError, get_study
+from kernlab.lab.catalogue import FIGURES, STUDIES, get_study
+from kernlab.lab.engine import Study, StudyError
 from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.provenance import Inputs
 from kernlab.lab.engine.record import recorded, results
 from kernlab.lab.engine.rows import OK
-from kernlab.lab.engine.run import Workers, execute
+from kernlab.lab.engine.run import Outcome, Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
 from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks

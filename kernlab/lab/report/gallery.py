@@ -2,7 +2,8 @@
 
 import datetime
 
-from kernlab.lab.catalogue import FIGURES, STUDIES, StudyError, get_study
+from kernlab.lab.catalogue import FIGURES, STUDIES, get_study
+from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.record import recorded
 from kernlab.lab.explorers import playground
 from kernlab.lab.plots.registry import save
@@ -70,7 +71,10 @@ def renew_gallery(profile="quick", out=None):
     explorer = playground()
     explorer.set(gamma=3.0)
     made = {"playground.png": explorer.png}
-    made |= {f"{stem}.png": _picture(stem, profile, out) for stem in PICTURES}
+    for path in (output_dir(profile, out) / "figures" / f"{stem}.png" for stem in PICTURES):
+        if not path.is_file():
+            raise StudyError(f"{path.name} is not there yet: kernlab reproduce --profile {profile}")
+        made[path.name] = path.read_bytes()
     provenance = read_provenance(profile, out)
     for study, table in sorted(read_tables(profile, out).items()):
         if study.startswith("bench-"):
@@ -80,13 +84,6 @@ def renew_gallery(profile="quick", out=None):
     for name, content in made.items():
         write_whole(gallery / name, content)
     return [gallery / name for name in made]
-
-
-def _picture(stem, profile, out):
-    path = output_dir(profile, out) / "figures" / f"{stem}.png"
-    if not path.is_file():
-        raise StudyError(f"{path.name} is not there yet: kernlab reproduce --profile {profile}")
-    return path.read_bytes()
 
 
 def _page(made, provenance, profile):

@@ -230,8 +230,10 @@ def _tiles(statuses):
 # ---------------------------------------------------------------------------------- the tables
 def _study_table(study_id, table, provenance, links):
     """A study's rows: what varies as columns, what does not as one line above them."""
-    constant = _constant_columns(table)
-    varying = [n for n in table.columns if n not in constant and not _is_empty(table[n])]
+    filled = [n for n in table if not (table[n].isna() | (table[n] == "")).all()]
+    same = [n for n in filled if len(table) > 1 and table[n].nunique(dropna=False) == 1]
+    constant = {n: table[n].iloc[0] for n in same if n not in _ALWAYS_SHOWN}
+    varying = [name for name in filled if name not in constant]
     shown = table[varying].head(ROW_LIMIT)
     study = STUDIES.get(study_id)
     recorded = int((table["source"] == "recorded").sum()) if "source" in table else 0
@@ -252,23 +254,6 @@ def _study_table(study_id, table, provenance, links):
         "provenance": f"tables/{study_id}.provenance.json" if study_id in provenance else None,
         "links": [pair for pair in links.of(study_id) if pair[0] != "rows"],
     }
-
-
-def _constant_columns(table):
-    """Columns with the same value in every row, and that value; none for a table of one row."""
-    if len(table) < 2:
-        return {}
-    return {
-        name: table[name].iloc[0]
-        for name in table.columns
-        if name not in _ALWAYS_SHOWN
-        and not _is_empty(table[name])
-        and table[name].nunique(dropna=False) == 1
-    }
-
-
-def _is_empty(column):
-    return bool((column.isna() | (column == "")).all())
 
 
 def _is_numeric(column):

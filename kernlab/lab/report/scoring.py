@@ -127,11 +127,9 @@ def _measured(study, rows, printed, profile):
     if (source == "live").any():
         alone = {of: _by_cell(_safely(study, rows[source == of])) for of in ("live", "recorded")}
         values["source"] = [
-            next((of for of, found in alone.items() if _same(found.get((row, column)), value)),
-                 "both")
-            for row, column, value in zip(values["row"], values["column"], values["value"],
-                                          strict=True)
-        ]  # fmt: skip
+            next((of for of, found in alone.items() if _same(found.get(cell[:2]), cell[2])), "both")
+            for cell in values[["row", "column", "value"]].itertuples(index=False, name=None)
+        ]
     if profile != "quick":
         return values
     timed = {(cell.row, cell.column) for cell in printed.itertuples() if cell.unit in TIMES}
@@ -290,7 +288,8 @@ class _Look:
         dataset = self._dataset_of(cell.row)
         if self.table is not None and dataset is not None:
             troubled = self.table[(self.table["dataset"] == dataset) & (self.table["status"] != OK)]
-            troubled = self._of_the_method(troubled, cell.column)
+            if method := self._method_of(cell.column, troubled):
+                troubled = troubled[troubled["method"] == method]
             if len(troubled):
                 return _outcome(troubled.iloc[0])
         elif self.table is not None:
@@ -327,11 +326,6 @@ class _Look:
             return sorted({point.dataset for point in self.study.grid("standard")})
         except Exception:  # a study of a reader's own may fail here; running it tells of that
             return []
-
-    def _of_the_method(self, rows, column):
-        """The rows of the method that a column names; all rows where it names none of them."""
-        method = self._method_of(column, rows)
-        return rows[rows["method"] == method] if method else rows
 
     @staticmethod
     def _method_of(column, rows):

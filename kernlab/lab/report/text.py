@@ -92,27 +92,19 @@ def align(rows, header):
 
 def bench_text(study, table):
     """All rows of a bench; below, where it knows what was asked, that beside what was reached."""
-    texts = [timing_table(table)]
-    if study.comparison is not None and not (lines := study.comparison(table)).empty:
-        texts.append(_asked_beside_reached(lines))
-    return "\n\n".join(texts)
-
-
-def _asked_beside_reached(lines):
+    lines = pd.DataFrame() if study.comparison is None else study.comparison(table)
+    if lines.empty:
+        return timing_table(table)
     forms = {"seconds": as_duration, "roofline": as_duration, "memory": format_bytes}
+
+    def cell(name, value):
+        if isinstance(value, str) or pd.isna(value):
+            return value if isinstance(value, str) else ""
+        return forms.get(name, lambda number: as_text(number, 3))(float(value))
+
     header = [name for name in lines if lines[name].notna().any()]
-    rows = [
-        [
-            cell if isinstance(cell, str) else "" if pd.isna(cell) else _cell(name, cell, forms)
-            for name, cell in zip(header, row, strict=True)
-        ]
-        for row in lines[header].itertuples(index=False)
-    ]
-    return align(rows, header)
-
-
-def _cell(name, value, forms):
-    return forms.get(name, lambda number: as_text(number, 3))(float(value))
+    rows = [map(cell, header, row) for row in lines[header].itertuples(index=False)]
+    return f"{timing_table(table)}\n\n{align(rows, header)}"
 
 
 def timing_table(table):

@@ -5,8 +5,9 @@ import signal
 import time
 from pathlib import Path
 
-from kernlab.lab.catalogue import FIGURES, STUDIES, Point, Study
+from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.cli import main
+from kernlab.lab.engine import Point, Study
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import new_figure
 from kernlab.lab.report.notebooks import files as notebook_files

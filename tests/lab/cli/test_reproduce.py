@@ -9,7 +9,7 @@ from cli_house import N_SLOW
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from kernlab.lab import reproduce
-from kernlab.lab.catalogue import UnknownStudy
+from kernlab.lab.engine import UnknownStudy
 
 CELL = 'PROFILE: str = "quick"  # quick, standard, paper'
 

@@ -12,7 +12,8 @@ import psutil
 import pytest
 import tiny_studies as tiny
 
-from kernlab.lab.catalogue import StudyError, execute, results, run_study
+from kernlab.lab.catalogue import execute, results, run_study
+from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.rows import RowStore, tables_dir
 
 # Rows of this profile serve whatever happens to the rest of kernlab's code in the meantime.

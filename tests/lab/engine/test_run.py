@@ -11,15 +11,9 @@ import pytest
 import tiny_studies as tiny
 
 from kernlab.datasets import DataNotFound
-from kernlab.lab.catalogue import (
-    NoResults,
-    StudyError,
-    StudyWarning,
-    execute,
-    results,
-    run_study,
-)
-from kernlab.lab.engine import Point, provenance, run
+from kernlab.lab.catalogue import StudyWarning, execute, results, run_study
+from kernlab.lab.engine import Point, StudyError, provenance, run
+from kernlab.lab.engine.rows import NoResults
 from kernlab.runtime import thread_count
 
 NOT_NUMBERS = ["seconds", "peak_bytes", "peak_note", "date"]

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, make_moons
 
 from kernlab.lab import published, study
-from kernlab.lab.catalogue import (
-    FUNCTIONS,
-    STUDIES,
-    collect,
-    derive_seed,
-    point_seed,
-    run_study,
-)
+from kernlab.lab.catalogue import FUNCTIONS, STUDIES, collect, run_study
 from kernlab.lab.engine import (
     Cell,
     ParameterError,
@@ -33,6 +26,7 @@ from kernlab.lab.engine import (
     several,
 )
 from kernlab.lab.engine.parameters import KNOWN, parse_parameters
+from kernlab.lab.engine.study import derive_seed, point_seed
 from kernlab.lab.papers import lasn
 
 WAYS = [

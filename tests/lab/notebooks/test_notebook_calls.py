@@ -9,7 +9,8 @@ import pytest
 from tiny_notebooks import make_notebook
 
 from kernlab.lab import notebook
-from kernlab.lab.catalogue import STUDIES, StudyError, UnknownStudy
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine import StudyError, UnknownStudy
 from kernlab.lab.report import comparison
 from kernlab.lab.report.notebooks.files import FIGURE_KEY, NotebookError
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tiny_notebooks import BODY, PARAMETERS
 
-from kernlab.lab.catalogue import UnknownStudy
+from kernlab.lab.engine import UnknownStudy
 from kernlab.lab.report.notebooks.files import WIDGET_VIEW, NotebookError
 from kernlab.lab.report.notebooks.html import readable_anywhere, with_mathml
 from kernlab.lab.report.notebooks.run import execute_notebook, plain_parameters, run_notebooks

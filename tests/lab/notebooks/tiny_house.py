@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from kernlab.lab.catalogue import FIGURES, STUDIES, Point, Study
-from kernlab.lab.engine import Tolerance
+from kernlab.lab.catalogue import FIGURES, STUDIES
+from kernlab.lab.engine import Point, Study, Tolerance
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import new_figure
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernlab.lab.catalogue import STUDIES, Point, Study
-from kernlab.lab.engine import Tolerance, record
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine import Point, Study, Tolerance, record
 from kernlab.lab.engine.provenance import machine
 from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.plots.labels import label_lines

@@ -3,8 +3,9 @@
 import pandas as pd
 from drawn_figures import assert_drawn
 
-from kernlab.lab.catalogue import FIGURES, STUDIES, point_seed
+from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine.measuring import measure_point
+from kernlab.lab.engine.study import point_seed
 
 
 def table_of(study, points):

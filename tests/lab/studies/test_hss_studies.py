@@ -8,7 +8,8 @@ from quick_rows import drawn, measured, table_of
 
 from kernlab import HSSSVC
 from kernlab.kernels import RBF
-from kernlab.lab.catalogue import FIGURES, STUDIES, Point
+from kernlab.lab.catalogue import FIGURES, STUDIES
+from kernlab.lab.engine import Point
 from kernlab.lab.papers.hss.grid import RACQP_STEPS, best_costs
 from kernlab.lab.papers.hss.machines import (
     DiagonalKernel,

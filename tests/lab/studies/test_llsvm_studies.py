@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from quick_rows import drawn, table_of
 
-from kernlab.lab.catalogue import STUDIES, get_profile
+from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import Point
+from kernlab.lab.engine.run import get_profile
 from kernlab.lab.papers import llsvm
 from kernlab.lab.papers.llsvm import machines
 from kernlab.lab.papers.llsvm.maps import solve_reduced

@@ -3,7 +3,8 @@
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from kernlab.lab.catalogue import FIGURES, FUNCTIONS, StudyError, get_study
+from kernlab.lab.catalogue import FIGURES, FUNCTIONS, get_study
+from kernlab.lab.engine import StudyError
 from kernlab.lab.published import published_ids
 from kernlab.lab.report.notebooks.refresh import refresh_notebook
 from kernlab.paths import notebooks_dir

@@ -1,6 +1,7 @@
 """Predictions stand beside what the same fits took."""
 
-from kernlab.lab.catalogue import STUDIES, Point
+from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.engine import Point
 from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.papers.across.costs import MACHINES, measure_cost
 
