@@ -362,7 +362,7 @@ def notebooks():
 @click.argument("ids", nargs=-1, required=True)
 def new(name, ids):
     """Write a notebook NAME that runs some studies: a beginning that keeps the rules."""
-    from kernlab.lab.report.notebooks.skeleton import write_skeleton
+    from kernlab.lab.report.notebooks.refresh import write_skeleton
 
     click.echo(write_skeleton(name, ids))
 
