@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlab.lab.engine import Tolerance
-from kernlab.lab.report.scoring import COLUMNS, JUDGED, judge, rounding_of, score
+from kernlab.lab.report.scoring import judge, rounding_of, score
 
 numbers = st.floats(-1e9, 1e9)
 sizes = st.floats(0, 1e3)
@@ -70,13 +70,6 @@ def test_reasons_name_the_distance_and_what_was_allowed():
 
 
 @given(numbers, numbers, tolerances)
-def test_exactly_one_status_and_always_a_reason(printed, ours, tolerance):
-    status, reason = judge(printed, ours, tolerance)
-    assert status in JUDGED
-    assert reason
-
-
-@given(numbers, numbers, tolerances)
 def test_the_direction_decides_only_outside_the_tolerance(printed, ours, tolerance):
     without = Tolerance(tolerance.absolute, tolerance.relative)
     plain, directed = judge(printed, ours, without)[0], judge(printed, ours, tolerance)[0]
@@ -85,13 +78,6 @@ def test_the_direction_decides_only_outside_the_tolerance(printed, ours, toleran
     else:
         gain = {"higher": ours - printed, "lower": printed - ours, "neither": 0}[tolerance.better]
         assert directed == ("better" if gain > 0 else "different")
-
-
-@given(numbers, numbers, tolerances)
-def test_higher_and_lower_are_mirror_images(printed, ours, tolerance):
-    mirrored = {"higher": "lower", "lower": "higher", "neither": "neither"}[tolerance.better]
-    other = Tolerance(tolerance.absolute, tolerance.relative, mirrored)
-    assert judge(printed, ours, tolerance)[0] == judge(-printed, -ours, other)[0]
 
 
 @given(numbers, st.floats(-1, 1), tolerances, sizes)
@@ -121,12 +107,6 @@ def test_absent_rows_count_as_not_run():
     assert statuses(published(1, 2), measured(1), {}) == ["reproduced", "not run"]
     nothing = pd.DataFrame({"row": [], "column": [], "value": []})
     assert statuses(published(1, 2), nothing, {}) == ["not run", "not run"]
-
-
-def test_nothing_published_gives_an_empty_card():
-    card = score(published(), measured(1), {})
-    assert list(card.columns) == list(COLUMNS)
-    assert card.empty
 
 
 def test_a_printed_dash_is_not_run_whatever_was_measured():
@@ -199,11 +179,3 @@ def test_two_values_for_one_cell_are_refused():
 def test_a_table_of_other_columns_is_refused():
     with pytest.raises(ValueError, match="column, value is missing"):
         score(published(1), pd.DataFrame({"row": ["set 0"]}), {})
-
-
-def test_the_inputs_are_left_alone():
-    printed, ours = published(1, 2), measured(2, 1)
-    before = printed.copy(), ours.copy()
-    score(printed, ours, {})
-    pd.testing.assert_frame_equal(printed, before[0])
-    pd.testing.assert_frame_equal(ours, before[1])
