@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from kernlab.lab import cli
 from kernlab.lab.engine import record
 from kernlab.lab.report.notebooks import files as notebook_files
-from kernlab.lab.report.notebooks import skeleton
+from kernlab.lab.report.notebooks import refresh
 from kernlab.runtime import MemoryLimitError
 
 
@@ -175,7 +175,7 @@ def test_notebooks_check(kernlab, house):
 def test_a_new_notebook_keeps_the_rules_and_takes_the_parameters_of_its_studies(
     kernlab, out, tmp_path, monkeypatch
 ):
-    for module in (notebook_files, skeleton):
+    for module in (notebook_files, refresh):
         monkeypatch.setattr(module, "notebooks_dir", lambda: tmp_path)
     made = kernlab("notebooks", "new", "90_mine", "lasn-t2", "lasn-thm3")
     assert made.exit_code == 0, made.output
