@@ -1,17 +1,13 @@
 """What figures are made of: panels, rows of names, medians with bands, heatmaps, guides, axes."""
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullFormatter, NullLocator
-from scipy import sparse
 
-from kernlab.lab.plots.style import BLUE, DARK, QUIET, dataset_marker, method_colour, new_figure
+from kernlab.lab.plots.style import DARK, QUIET, method_colour, new_figure
 
 BAND = (0.2, 0.8)
 """The quantiles between which repeats are shaded, as benchopt does it."""
-
-_SPY_PIXELS = 480
 
 
 def panels(table, by, panel=(4.4, 3.2), across=None, **subplots):
@@ -83,32 +79,22 @@ def band(ax, table, x, y, *, middle="median", marker=None, **line):
     return drawn
 
 
-def bands(ax, table, x, y, *, by="method", colours=method_colour, marker=None, **line):
-    """One `band` per value of a column, each in its own colour and with its name as label.
-
-    With ``by="dataset"`` the lines carry the data sets' markers instead, in the colour cycle.
-    """
-    drawn = []
-    for name, rows in table.groupby(by, sort=False):
-        look = {"color": colours(name), "marker": marker}
-        look = {"marker": dataset_marker(name)} if by == "dataset" else look
-        drawn.append(band(ax, rows, x, y, label=str(name), **look, **line))
-    return [one for one in drawn if one is not None]
+def bands(ax, table, x, y, *, colours=method_colour, **line):
+    """One `band` per method, each in its own colour and with its name as label."""
+    for name, rows in table.groupby("method", sort=False):
+        band(ax, rows, x, y, color=colours(name), label=name, **line)
 
 
-def slope_guide(ax, slope, *, label=None, anchor=None, span=0.35):
+def slope_guide(ax, slope, span=0.35):
     """A dashed line of a given slope on log-log axes: how data would run if they grew as x^slope.
+
+    It lies to the right, just below all lines.
 
     Parameters
     ----------
     ax : Axes
         Both scales logarithmic, data already drawn.
     slope : float
-    label : str, optional
-        "slope 2" by default; "" for none.
-    anchor : (float, float), optional
-        A point in data coordinates that the guide starts from. By default the guide lies to the
-        right, just below all lines.
     span : float
         Length of the guide as a part of the x axis.
 
@@ -123,24 +109,17 @@ def slope_guide(ax, slope, *, label=None, anchor=None, span=0.35):
         )
     limits = ax.get_xlim(), ax.get_ylim()
     (left, right), (bottom, top) = np.log10(limits[0]), np.log10(limits[1])
-    if anchor is None:
-        start = right - (span + 0.05) * (right - left)
-        height = _below_all_lines(ax, slope, start, right, gap=0.06 * (top - bottom))
-    else:
-        start, height = np.log10(anchor)
+    start = right - (span + 0.05) * (right - left)
+    height = _below_all_lines(ax, slope, start, right, gap=0.06 * (top - bottom))
     ends = np.array([start, start + span * (right - left)])
     levels = height + slope * (ends - start)
     (guide,) = ax.plot(10**ends, 10**levels, ls=(0, (4, 3)), lw=1.0, color=QUIET, label="_guide")
+    rises = slope >= 0
     ax.annotate(
-        f"slope {slope:g}" if label is None else label,
-        xy=(10 ** ends.mean(), 10 ** levels.mean()),
-        xytext=(4, -4) if slope >= 0 else (-4, -4),
-        textcoords="offset points",
-        ha="left" if slope >= 0 else "right",
-        va="top",
-        fontsize=7.5,
-        color=QUIET,
-    )
+        f"slope {slope:g}", xy=(10 ** ends.mean(), 10 ** levels.mean()), va="top",
+        xytext=(4 if rises else -4, -4), textcoords="offset points",
+        ha="left" if rises else "right", fontsize=7.5, color=QUIET,
+    )  # fmt: skip
     ax.set_xlim(limits[0])
     ax.set_ylim(min(limits[1][0], 0.7 * 10 ** levels.min()), limits[1][1])
     return guide
@@ -196,38 +175,6 @@ def heatmap(ax, table, x, y, value, *, label=None, values=None, best=None, cmap=
     bar.set_label(value if label is None else label)
     bar.outline.set_visible(False)
     return drawn
-
-
-def spy(ax, matrix, *, title=None, colour=BLUE):
-    """Where a matrix has entries: one pixel per entry, or the share of a block where it is large.
-
-    The picture has a fixed size, however many entries there are; single entries of a large sparse
-    matrix remain visible. The number of entries stands below.
-    """
-    rows, columns = matrix.shape
-    where = sparse.find(matrix)[:2] if sparse.issparse(matrix) else np.nonzero(matrix)
-    count = len(where[0])
-    shape = min(rows, _SPY_PIXELS), min(columns, _SPY_PIXELS)
-    blocks = np.zeros(shape)
-    scaled = tuple(
-        (index.astype(np.int64) * size) // full
-        for index, size, full in zip(where, shape, (rows, columns), strict=True)
-    )
-    np.add.at(blocks, scaled, 1.0)
-    per_block = (rows / shape[0]) * (columns / shape[1])
-    shade = np.where(blocks > 0, 0.35 + 0.65 * np.sqrt(np.minimum(blocks / per_block, 1.0)), 0.0)
-    fading = LinearSegmentedColormap.from_list("entries", ["#ffffff", colour])
-    ax.imshow(
-        shade, cmap=fading, vmin=0, vmax=1, interpolation="nearest",
-        extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), aspect="equal",
-    )  # fmt: skip
-    ax.grid(False)
-    ax.spines[["top", "right"]].set_visible(True)
-    ax.set(xticks=[], yticks=[])
-    share = count / max(rows * columns, 1)
-    ax.set_xlabel(f"{rows:,} × {columns:,}, {count:,} entries ({share:.2%})")
-    if title:
-        ax.set_title(title)
 
 
 def say_percent(share, _=None):

@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from kernlab.lab.plots import marks
-from kernlab.lab.plots.style import METHOD_COLOURS, dataset_marker, house_style, new_figure
+from kernlab.lab.plots.style import METHOD_COLOURS, house_style, new_figure
 
 
 @pytest.fixture
@@ -40,15 +39,13 @@ def test_band_without_spread_shades_nothing_and_skips_what_is_missing(ax):
     assert marks.band(ax, table[table.n == 2], "n", "y") is None
 
 
-def test_bands_give_each_method_its_colour_and_each_data_set_its_marker(ax):
-    table = pd.concat([repeats(), repeats().assign(method="LIBSVM")]).assign(dataset="w8a")
-    lines = marks.bands(ax, table, "n", "y")
-    assert {line.get_label(): line.get_color() for line in lines} == {
+def test_bands_give_each_method_its_colour(ax):
+    table = pd.concat([repeats(), repeats().assign(method="LIBSVM")])
+    marks.bands(ax, table, "n", "y")
+    assert {line.get_label(): line.get_color() for line in ax.get_lines()} == {
         "LASN": METHOD_COLOURS["LASN"],
         "LIBSVM": METHOD_COLOURS["LIBSVM"],
     }
-    (line,) = marks.bands(ax, table, "n", "y", by="dataset")
-    assert line.get_marker() == dataset_marker("w8a")
 
 
 def test_every_combination_has_a_panel_in_the_order_of_the_table_and_no_other_is_shown():
@@ -88,13 +85,6 @@ def test_slope_guide_stays_below_data_of_another_slope(ax, data, guide):
     assert (np.exp(np.interp(np.log(along), np.log(x), np.log(y))) < 3.0 * along**data).all()
 
 
-def test_slope_guide_starts_where_it_is_told(ax):
-    ax.loglog([1, 100], [1, 100])
-    guide = marks.slope_guide(ax, 2, anchor=(2, 5), label="")
-    assert (guide.get_xdata()[0], guide.get_ydata()[0]) == pytest.approx((2, 5))
-    assert "slope" not in {text.get_text() for text in ax.texts}
-
-
 @pytest.mark.parametrize("points", [([], []), ([10], [3.0]), ([1, 2, 3], [0.0, -1.0, 5.0])])
 def test_slope_guide_bears_little_data(ax, points):
     ax.set(xscale="log", yscale="log")
@@ -129,35 +119,6 @@ def test_heatmap_frames_the_lowest_where_asked(ax):
 def test_heatmap_of_a_single_cell(ax):
     table = pd.DataFrame({"C": [1], "h": [1], "accuracy": [50.0]})
     assert marks.heatmap(ax, table, "C", "h", "accuracy", best="lowest").get_array().shape == (1, 1)
-
-
-def shown(ax):
-    return ax.images[0].get_array()
-
-
-def test_spy_marks_the_entries_of_a_small_matrix(ax):
-    matrix = np.array([[1, 0, 0], [0, 0, 2]])
-    marks.spy(ax, matrix, title="L")
-    np.testing.assert_array_equal(shown(ax) > 0, matrix != 0)
-    assert ax.get_xlabel() == "2 × 3, 2 entries (33.33%)"
-
-
-def test_spy_of_a_sparse_matrix_is_that_of_the_dense_one_and_ignores_stored_zeros():
-    dense = np.random.default_rng(0).random((700, 600)) < 0.02
-    stored = sparse.csr_array(dense.astype(float))
-    stored.data[:5] = 0
-    dense[stored.tocoo().row[:5], stored.tocoo().col[:5]] = False
-    panels = new_figure(1, 2)[1]
-    marks.spy(panels[0], dense)
-    marks.spy(panels[1], stored)
-    np.testing.assert_array_equal(shown(panels[0]), shown(panels[1]))
-
-
-def test_spy_keeps_a_single_entry_of_a_large_matrix_visible(ax):
-    matrix = sparse.coo_array(([1.0], ([99_999], [0])), shape=(100_000, 100_000))
-    marks.spy(ax, matrix)
-    assert shown(ax).shape == (480, 480)
-    assert np.argwhere(shown(ax) > 0.3).tolist() == [[479, 0]]
 
 
 def test_plain_log_ticks_say_numbers_as_people_do(ax):

@@ -13,7 +13,7 @@ from kernlab.lab.engine import Point, Study, Tolerance, record
 from kernlab.lab.engine.provenance import machine
 from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import bands, heatmap, plain_log_ticks, slope_guide, spy
+from kernlab.lab.plots.marks import bands, heatmap, plain_log_ticks, slope_guide
 from kernlab.lab.plots.registry import FigureSpec, draw_figures
 from kernlab.lab.plots.style import new_figure
 from kernlab.lab.published import published
@@ -168,8 +168,8 @@ def draw_entries(table):
     rng = np.random.default_rng(3)
     matrix = np.triu(rng.random((300, 300)) < 0.03)
     figure, axes = new_figure(1, 2, panel=(3.7, 3.4))
-    spy(axes[0], matrix | matrix.T, title="kernel matrix")
-    spy(axes[1], np.tril(matrix | matrix.T), title="its factor")
+    axes[0].imshow(matrix | matrix.T)
+    axes[1].imshow(np.tril(matrix | matrix.T))
     return figure
 
 

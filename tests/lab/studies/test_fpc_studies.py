@@ -9,8 +9,8 @@ from quick_rows import drawn, measured
 
 from kernlab.datasets import generators
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.fpc.methods import BOOSTING, BUDGETS, PAPERS, sparsity, tuned
 from kernlab.lab.papers.fpc.noise import GRID, READINGS, _pieces, errors_at
+from kernlab.lab.papers.fpc.tables import BOOSTING, BUDGETS, PAPERS, sparsity, tuned
 from kernlab.lab.papers.fpc.theory import (
     _rank_modulo,
     dual_value,

@@ -10,7 +10,6 @@ from kernlab import HSSSVC
 from kernlab.kernels import RBF
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine import Point
-from kernlab.lab.papers.hss.grid import RACQP_STEPS, best_costs
 from kernlab.lab.papers.hss.machines import (
     DiagonalKernel,
     Lifted,
@@ -23,7 +22,7 @@ from kernlab.lab.papers.hss.machines import (
     spread,
 )
 from kernlab.lab.papers.hss.sets import PAPERS, sample
-from kernlab.lab.papers.hss.tables import SHAPES, best_width, chosen
+from kernlab.lab.papers.hss.tables import RACQP_STEPS, SHAPES, best_costs, best_width, chosen
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 

@@ -24,7 +24,7 @@ from kernlab.lab.engine import Point
 from kernlab.lab.papers.sparse import shatter as sparse_shatter
 from kernlab.lab.papers.sparse import suited as sparse_suited
 from kernlab.lab.papers.sparse import table as sparse_table
-from kernlab.lab.papers.sparse.cost import exponent_of, sigma_for
+from kernlab.lab.papers.sparse.cost import sigma_for
 from kernlab.lab.papers.sparse.matrix import DENSE_ROWS, SIGMA, roll
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
@@ -313,8 +313,6 @@ def test_the_double_loop_finds_the_entries_of_the_assembly():
     table = measured("sparse-cost")
     assert (table.groupby("rows")["entries"].nunique() == 1).all()
     assert table["entries"].div(table["rows"]).between(60, 140).all()
-    seconds = pd.DataFrame({"rows": [10, 100, 1000], "s": [7.0, 3e-4, 3e-2]})
-    assert exponent_of(seconds, "s") == pytest.approx(2.0)
     assert sigma_for(120_000) == pytest.approx(sigma_for(30_000) / 2)
 
 

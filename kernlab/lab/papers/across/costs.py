@@ -1,20 +1,26 @@
-"""What a fit is predicted to take, beside what it takes."""
+"""What a fit takes: beside its prediction, and as rows and landmarks grow."""
 
 import ctypes
 import time
 import warnings
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.costs import rates
-from kernlab.datasets import load_dataset
+from kernlab.datasets import generators, load_dataset
 from kernlab.estimators import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
-from kernlab.lab.engine import NotRun, Study, catalogued, product
+from kernlab.kernels import resolve_gamma
+from kernlab.lab.engine import NotRun, Positive, Study, catalogued, one_of, product, several
 from kernlab.lab.engine.measuring import peak_memory
-from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.protocol import foretold
+from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.fitting import fitted_row, shape_of
 
 MACHINES = {
     "LASN": lambda k: LASN(k),
@@ -115,3 +121,113 @@ def give_back():
 def within(table):
     """Shares of the fits that took what was predicted; times and bytes differ from run to run."""
     return {"fits beside their predictions": f"{len(table)}"}
+
+
+METHODS = tuple(n for n, one in CONTESTANTS.items() if one.kind != "null" and not one.package)
+LANDMARKED = ("LLSVM", "LASN", "Nystroem + LinearSVC", "Fourier + Newton")
+SIZES = {
+    "quick": (250, 500, 1000),
+    "standard": (1000, 4000, 16_000, 64_000, 256_000, 1_000_000),
+    "paper": (1000, 10_000, 100_000, 1_000_000, 10_000_000),
+}
+RANKS = {"quick": (50, 100, 200), "standard": (50, 100, 200, 400, 800, 1600)}
+ROWS_OF_RANKS = {"quick": 1000, "standard": 20_000, "paper": 200_000}
+CAPS = {"quick": 5.0, "standard": 10.0, "paper": 3600.0}
+TEST_ROWS, GAMMA, COST = 2000, 16.0, 1.0
+UPPER = 0.5  # the slope is that of the sizes from this share of the decades on
+
+
+@catalogued("scaling", "How time and memory grow", paper="across")
+def scaling(
+    methods: several(one_of(*METHODS)) = None, sizes=None, ranks=None, cap: Positive = None,
+    repeats=None, seed=0,
+):  # fmt: skip
+    """How do time and memory grow with the rows, and with the landmarks, and where do they end?
+
+    On a checkerboard, each method with the middle value of its dial and one setting of all else;
+    landmarks (or random features) on a fixed number of rows. `cap` is the seconds of a fit.
+    """
+
+    def grid(profile):
+        limits = {"cap": cap or CAPS[profile]}
+        times = repeats or (3 if profile == "paper" else 1)
+        chosen = methods or METHODS
+        points = []
+        for method in chosen:
+            size = {"size": sizes or SIZES[profile], "dial": _middle(method)}
+            points += product("checkerboard", method, "rows", times, **size, **limits)
+        landmarked = [method for method in chosen if method in LANDMARKED]
+        size = {"size": ROWS_OF_RANKS[profile]}
+        size["dial"] = ranks or RANKS.get(profile, RANKS["standard"])
+        return points + product("checkerboard", landmarked, "landmarks", times, **size, **limits)
+
+    return Study(
+        grid=grid,
+        measure=measure_size,
+        timing=True,
+        key_figures=figures_by("{method}", _reached, _of_rows),
+    )
+
+
+def _middle(method):
+    values = CONTESTANTS[method].values
+    return values[len(values) // 2] if CONTESTANTS[method].dial != "share of rows" else 1.0
+
+
+def measure_size(point, seed):
+    """Fit so many generated rows, where fits on fewer foretell that it ends within the cap."""
+    n, contestant = point["size"], CONTESTANTS[point.method]
+    X, y = generators.checkerboard(n, noise=0.0, seed=seed)
+    X_test, y_test = generators.checkerboard(TEST_ROWS, noise=0.0, seed=seed + 1)
+    gamma = GAMMA * resolve_gamma("variance", X)
+    fixed = {"gamma": gamma, "h": (2.0 * gamma) ** -0.5, "C": COST}
+    fixed = {name: fixed.get(name, values[0]) for name, values in contestant.grid.items()}
+
+    def make(rows):
+        return contestant.make(point["dial"], rows, X.shape[1], seed).set_params(**fixed)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a few rows
+        make(200).fit(X[:200], y[:200]).predict(X_test[:10])
+    foretold(make, X, y, point["cap"], seed, contestant.smallest)
+    data = SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test, y_valid=None)
+    with peak_memory() as peak:
+        row = fitted_row(make(n), data)
+    return row | {"fit_bytes": peak.bytes_added, "error": 1.0 - row["test_accuracy"]}
+
+
+def exponents(table):
+    """The power with which each method's time grows, over the upper half of its sizes.
+
+    Returns
+    -------
+    DataFrame
+        method, variant ("rows" or "landmarks"), exponent, its standard error (NaN of two sizes),
+        largest (size that was fitted).
+    """
+    found = []
+    for (variant, method), rows in table.groupby(["variant", "method"], sort=False):
+        x = "size" if variant == "rows" else "dial"
+        means = rows.groupby(x)["fit_seconds"].median()
+        smallest, largest = means.index.min(), means.index.max()
+        upper = means[means.index >= 0.999 * largest**UPPER * smallest ** (1 - UPPER)]
+        told = {"method": method, "variant": variant, "largest": int(means.index.max())}
+        told |= {"exponent": np.nan, "standard_error": np.nan}
+        if len(upper) > 1:
+            some = np.log(upper.index.to_numpy(float)), np.log(upper.to_numpy())
+            line = np.polynomial.polynomial.polyfit(*some, 1)
+            told["exponent"] = line[1]
+            if len(upper) > 2:
+                left = some[1] - np.polynomial.polynomial.polyval(some[0], line)
+                spread = np.sum((some[0] - some[0].mean()) ** 2)
+                told["standard_error"] = np.sqrt(np.sum(left**2) / (len(upper) - 2) / spread)
+        found.append(told)
+    return pd.DataFrame(found)
+
+
+def _of_rows(table):
+    return table["variant"] == "rows"
+
+
+def _reached(rows):
+    return f"{rows['size'].max():,.0f} rows"

@@ -63,7 +63,6 @@ def _some(name, rows=ROWS, scaling="standard"):
     return X, y, data.X_test[:2000], signs(data, data.y_test[:2000])
 
 
-# ------------------------------------------------------------------------------ LASN
 def _loss(variant, seed):
     margins = np.linspace(-2.0, 2.0, 41)
     inner = margins if variant == PRINTED else 1.0 - margins
@@ -122,7 +121,6 @@ def _libsvm_gamma(variant, seed):
     return [(0, accuracy(machine.predict(data.X_test), data.y_test))]
 
 
-# ------------------------------------------------------------------------------ sparse
 def _slack(variant, seed):
     """Whether y_i (w . x_i + b) >= 1 + xi_i (printed) or 1 - xi_i can hold at all, by noise."""
     for distance in (8.0, 6.0, 4.0, 2.0, 1.0):
@@ -156,7 +154,6 @@ def _permutation(variant, seed):
         yield 1.0 - sparsity, float(np.mean(wrong))
 
 
-# ------------------------------------------------------------------------------ ADMM-HSS
 def _intercept_sign(variant, seed):
     X, y, X_test, y_test = _some("magic", 1000)
     for C in (0.1, 1.0, 10.0):
@@ -204,7 +201,6 @@ def _indefinite(variant, seed):
             yield step, float(np.clip(size, 1e-16, 1e6))
 
 
-# ------------------------------------------------------------------------------ FPC
 def _unscaled(variant, seed):
     data = load_dataset("magic", paper="fpc", scaling="none")
     for degree in (1, 2, 3, 4):
@@ -309,7 +305,6 @@ def measure_erratum(point, seed):
 
 
 def _differences(table):
-    """The last value of both forms of each."""
 
     def said(name, form):
         return f"{form} {last[name, form]:.{1 if ERRATA[name].chance else 2}g}"

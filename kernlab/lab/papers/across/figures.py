@@ -7,6 +7,7 @@ from matplotlib.ticker import NullFormatter
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.lab.papers.across.algebra import reason
 from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.costs import exponents
 from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
 from kernlab.lab.papers.across.protocol import (
     CLOSE,
@@ -15,7 +16,6 @@ from kernlab.lab.papers.across.protocol import (
     seconds_to_come_close,
     settings_of,
 )
-from kernlab.lab.papers.across.scaling import exponents
 from kernlab.lab.plots.labels import label_lines, spread
 from kernlab.lab.plots.marks import name_rows, panels, plain_log_ticks, say_percent
 from kernlab.lab.plots.registry import declared, figure
@@ -143,7 +143,6 @@ def _draw_best(ax, best, cost):
 
 
 def _draw_key(ax, shown):
-    """All methods in their colours and marks, by kind."""
     handles = []
     for kind, title in KINDS.items():
         own = [m for m in shown if CONTESTANTS[m].kind == kind]

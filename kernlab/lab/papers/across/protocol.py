@@ -19,19 +19,9 @@ from kernlab.datasets import is_path, load_dataset
 from kernlab.datasets.splits import stratified_parts
 from kernlab.estimators import sweep
 from kernlab.kernels import resolve_gamma
-from kernlab.lab.engine import (
-    Count,
-    NotRun,
-    Positive,
-    Study,
-    catalogued,
-    one_of,
-    per_cent,
-    product,
-    several,
-)
+from kernlab.lab.engine import Count, NotRun, Positive, Study, catalogued, one_of, product, several
 from kernlab.lab.engine.measuring import peak_memory
-from kernlab.lab.engine.study import derive_seed
+from kernlab.lab.engine.study import derive_seed, per_cent
 from kernlab.lab.papers.across.contestants import CONTESTANTS, KERNEL_MACHINES, SHARE
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row
 
@@ -306,7 +296,6 @@ def excess_at(table, seconds):
 
 
 def _winners(table):
-    """On each set the best of each kind of method."""
     kinds = table["method"].map(lambda method: CONTESTANTS[method].kind)
     kinds = kinds.replace({"paper": "kernel machine", "kernel": "kernel machine"})
     figures, settings = {}, settings_of(table)

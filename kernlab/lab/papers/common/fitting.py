@@ -36,14 +36,23 @@ def fitted_row(model, data, *, train_accuracy=False, **given):
         row["train_accuracy"] = accuracy(model.predict(data.X_train), data.y_train)
     result = getattr(model, "result_", None)
     if result is not None:
-        row |= {"objective": result.objective, "gap": result.relative_gap}
-        row["kkt_residual"] = result.kkt_residual
+        row |= solved(result, "objective", "gap", "kkt_residual")
     return row
 
 
 def shape_of(X):
     """Rows and features, as the columns of a tidy row."""
     return {"n_train": X.shape[0], "n_features": X.shape[1]}
+
+
+def solved(result, *columns):
+    """Columns of a tidy row from a solver's result: "objective", "gap", "kkt_residual", ..."""
+    return {name: getattr(result, "relative_gap" if name == "gap" else name) for name in columns}
+
+
+def certified(found):
+    """The columns of a certificate."""
+    return {"objective": found.primal, "dual_objective": found.dual, "gap": found.relative_gap}
 
 
 def accuracy(predicted, labels):

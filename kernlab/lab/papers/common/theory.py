@@ -43,7 +43,6 @@ def below(value, finest=-6):
     return "not small" if bound is None else f"below 1e{bound}"
 
 
-# ----------------------------------------------------- a kernel machine is a linear machine
 FACTORS = ("Cholesky", "eigenvectors", "square root")
 QUICK = ("two-moons", "breast-cancer", "magic")
 STANDARD = (*QUICK, "heart_scale", "svmguide1", "a1a", "w1a")
@@ -143,7 +142,6 @@ def draw_differences(table):
     return figure
 
 
-# -------------------------------------------------------------------- bounds on the weights
 BOUND_RANKS = (5, 10, 20, 50, 100, 200)
 BOUND_ROWS = 400
 
@@ -234,7 +232,6 @@ def _bounds(s, n, k, loss, G, C):
 
 
 def _bound_figures(table):
-    """How large the aligned gap is, and how far above it the bound lies."""
     figures = {}
     for name, rows in table.groupby("dataset", sort=False):
         last = rows.loc[rows["rank"].idxmax()]
@@ -272,7 +269,6 @@ def draw_bounds(table):
     return figure
 
 
-# ------------------------------------------------------------------ quadratic convergence
 FEW_STEPS = (15, 30, 100, 1000)
 # How directions are computed: the method, and (eta_0, eta_1) of mu = min(eta_0, eta_1 |gradient|).
 DIRECTIONS = {

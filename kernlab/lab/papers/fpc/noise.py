@@ -5,16 +5,8 @@ import pandas as pd
 from scipy.ndimage import label
 
 from kernlab.datasets import generators
-from kernlab.lab.engine import (
-    Share,
-    Study,
-    Tolerance,
-    as_cells,
-    catalogued,
-    per_cent,
-    product,
-    several,
-)
+from kernlab.lab.engine import Share, Study, Tolerance, catalogued, product, several
+from kernlab.lab.engine.study import as_cells, per_cent
 from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.fpc import simulations
 from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, errors, fit, judged, passing, toy
@@ -175,7 +167,6 @@ def _noise_measured(table):
     return as_cells([("FPC", "kind of noise that harms least", kinds[winner])])
 
 
-# ------------------------------------------------------------------ readings of Simulation 1
 READINGS = {
     "as written": {},
     "5 % reversed": {"noise": 0.05},  # what is left of 10 % whose labels are drawn anew

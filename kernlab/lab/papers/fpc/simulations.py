@@ -8,24 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from kernlab.datasets import generators
-from kernlab.lab.engine import (
-    Study,
-    Tolerance,
-    as_cells,
-    catalogued,
-    per_cent,
-    product,
-)
+from kernlab.lab.engine import Study, Tolerance, catalogued, product
+from kernlab.lab.engine.study import as_cells, per_cent
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.fpc.toy import (
-    DEGREE,
-    MACHINES,
-    errors,
-    fit_degrees,
-    judged,
-    passing,
-    toy,
-)
+from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, errors, fit_degrees, judged, passing, toy
 
 REPEATS = {"quick": 5, "standard": 20, "paper": 50}
 RECOMMENDED = 3.301  # 10^-3.301 is the recommended tolerance, 5e-4
@@ -43,7 +29,6 @@ def _machines(repeats, **parameters):
     return grid
 
 
-# ------------------------------------------------------------------ Figure 5
 @catalogued("fpc-f5", "Figure 5: the simulated data")
 def simulated_data(rows=1000, noise=0.1):
     """Where do the toy's rows lie, and which labels are wrong?"""
@@ -69,7 +54,6 @@ def _data_key_figures(table):
     return {"positive labels": per_cent(positive), "reversed": per_cent(turned)}
 
 
-# ------------------------------------------------------------------ Figure 6
 @catalogued("fpc-f6", "Figure 6: when to stop")
 def tolerance_sweep(rows=1000, noise=0.1, degree=DEGREE, repeats=None):
     """What do smaller tolerances cost, and what do they bring?
@@ -149,7 +133,6 @@ def _tolerance_measured(table):
     return as_cells(cells)
 
 
-# ------------------------------------------------------------------ Figures 7 and 8
 @catalogued("fpc-f7", "Figure 7: the proximal parameter alpha")
 def alpha_sweep(alphas=None, rows=1000, noise=0.1, degree=DEGREE, repeats=None):
     """Does alpha matter?"""
@@ -193,7 +176,6 @@ def _parameter_key_figures(name, table):
     return figures | {"hinge optimum": f"test error {100 * optimum:.1f} %"}
 
 
-# ------------------------------------------------------------------ Figure 9
 DEGREES = {"quick": (1, 3, 5, 7, 9, 12)}
 COSTS = 10.0 ** np.arange(0, 7, 1.5)  # of SVM-Poly, divided by the kernel's mean diagonal
 SVM_STEPS = 20_000  # LIBSVM would take days at high degrees and costs
@@ -259,7 +241,6 @@ def _degree_measured(table):
     return as_cells(cells)
 
 
-# ------------------------------------------------------------------ Figure 10
 SIZES = {"quick": (5000, 10_000)}
 SCHEMES = {"uniform": "uniform", "first rows": "first", "random rows": "random"}
 

@@ -11,12 +11,11 @@ from kernlab.approximations import PolynomialMap
 from kernlab.datasets import generators
 from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.common.fitting import shape_of, solved
 from kernlab.lab.papers.common.theory import below
 from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, features_of, fit, toy
 from kernlab.solvers import solve_hinge_admm, solve_hinge_interior
 
-# -------------------------------------------------------------------- Theorems 1 and 2
 SETTINGS = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
 
 
@@ -68,7 +67,6 @@ def _steps(rows):
     return f"{monotone}; k times its square {shrinks}"
 
 
-# -------------------------------------------------------------------- Theorem 3
 SMOOTHNESS = (1.0, 2.0)
 ROWS = {"quick": (100, 300, 1000, 3000), "standard": (100, 300, 1000, 3000, 10_000, 30_000)}
 
@@ -121,7 +119,6 @@ def _ends(rows):
     )
 
 
-# -------------------------------------------------------------------- Figure 2b
 @catalogued("fpc-f2", "Figure 2: the margin shrinks as data grow")
 def shrinking_margin(sizes=None, repeats=None):
     """What becomes of the margin when more and more rows are drawn?"""
@@ -157,7 +154,6 @@ def _margin_key_figures(table):
     }
 
 
-# -------------------------------------------------------------------- Proposition 1
 PRIME = 2**31 - 1
 SPACES = {"quick": ((2, 3), (2, 9), (4, 3)), "standard": ((2, 3), (2, 9), (4, 3), (4, 5), (8, 3))}
 CENTRES = ("first rows", "random rows", "uniform", "on a line", "on a parabola", "each twice")
@@ -259,7 +255,6 @@ def _rank(rows):
     return f"rank {rows['exact_rank'].iloc[-1]} of {rows['dimension'].iloc[-1]}"
 
 
-# -------------------------------------------------------------------- Proposition 2
 @catalogued("fpc-p2", "Proposition 2: the dual is a linear programme")
 def dual_programme(degrees=(2, 4), repeats=None):
     """Do the linear programme, its dual and ADMM's optimum agree?"""
@@ -281,18 +276,18 @@ def measure_dual(point, seed):
     optimum = solve_hinge_interior(F, y, tol=1e-4, max_iter=50_000)
     dual = optimum.dual_variables
     violation = np.linalg.norm(F.T @ (y * dual)) / np.linalg.norm(F.T @ np.abs(dual))
-    return shape_of(X) | {
-        "primal_value": primal_value(F, y),
-        "dual_value": dual_value(F, y),
-        "early_objective": early.objective,
-        "objective": optimum.objective,
-        "dual_sum": float(dual.sum()),
-        "dual_violation": float(violation),
-        "gap": optimum.relative_gap,
-        "kkt_residual": optimum.kkt_residual,
-        "early_kkt_residual": early.kkt_residual,
-        "n_iter": optimum.n_iter,
-    }
+    return (
+        shape_of(X)
+        | {
+            "primal_value": primal_value(F, y),
+            "dual_value": dual_value(F, y),
+            "early_objective": early.objective,
+            "dual_sum": float(dual.sum()),
+            "dual_violation": float(violation),
+            "early_kkt_residual": early.kkt_residual,
+        }
+        | solved(optimum, "objective", "gap", "kkt_residual", "n_iter")
+    )
 
 
 def primal_value(F, y):

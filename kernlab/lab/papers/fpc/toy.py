@@ -11,7 +11,7 @@ from kernlab.approximations.polynomial import chebyshev_features
 from kernlab.datasets import generators
 from kernlab.estimators import FPC
 from kernlab.estimators.machine import fit_together
-from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.common.fitting import shape_of, solved
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_hinge_admm
 
@@ -51,14 +51,8 @@ def judged(method, X, y, X_test, y_test, degree=DEGREE, **settings):
 
 def described(machine, X):
     """The columns that all rows on the toy share."""
-    result = machine.result_
-    return shape_of(X) | {
-        "n_centres": machine.n_centres_,
-        "objective": result.objective,
-        "gap": result.relative_gap,
-        "kkt_residual": result.kkt_residual,
-        "n_iter": result.n_iter,
-    }
+    columns = solved(machine.result_, "objective", "gap", "kkt_residual", "n_iter")
+    return shape_of(X) | {"n_centres": machine.n_centres_} | columns
 
 
 def fit_degrees(X, y, degrees, **settings):

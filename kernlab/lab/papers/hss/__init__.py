@@ -1,7 +1,5 @@
 """Studies and figures of the ADMM-HSS paper (Cipolla and Gondzio 2021)."""
 
-from kernlab.lab.papers.hss.grid import exact_kernel, heatmap
-from kernlab.lab.papers.hss.matrix import low_rank, tolerance_sweep
+from kernlab.lab.papers.hss.matrix import low_rank, objective_bound, step_sweep, tolerance_sweep
 from kernlab.lab.papers.hss.sets import data_sets
-from kernlab.lab.papers.hss.steps import objective_bound, step_sweep
-from kernlab.lab.papers.hss.tables import admm
+from kernlab.lab.papers.hss.tables import admm, exact_kernel, heatmap

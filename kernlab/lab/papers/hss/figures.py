@@ -5,8 +5,7 @@ from matplotlib.ticker import NullFormatter, PercentFormatter
 
 from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.hss.machines import BLOCKS, HSS, IDENTITY
-from kernlab.lab.papers.hss.matrix import PICTURE, SINGULAR_VALUES, one_set
-from kernlab.lab.papers.hss.steps import CLOSE, COARSE, EXACT
+from kernlab.lab.papers.hss.matrix import CLOSE, COARSE, EXACT, PICTURE, SINGULAR_VALUES, one_set
 from kernlab.lab.papers.hss.tables import OPTIMUM, PRINTED, TEN_STEPS, TIGHT, chosen
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import heatmap, name_rows, panels
@@ -35,7 +34,6 @@ def ramp(count):
     return [_RAMP[round(i)] for i in np.linspace(0, len(_RAMP) - 1, count)]
 
 
-# ------------------------------------------------------------------- hierarchical compression
 @figure("hss-f1", "decay")
 def draw_decay(table):
     """Figure 1 of the paper. Left, singular values of Gaussian kernel matrices for five widths h,
@@ -145,7 +143,6 @@ def draw_bound(table):
     return figure
 
 
-# ------------------------------------------------------------------------------- Figure 2
 @figure("hss-f2", "heatmap")
 def draw_heatmaps(table):
     r"""Figure 2 of the paper: test accuracy over C and h. Left, after the paper's ten steps with
@@ -164,7 +161,6 @@ def draw_heatmaps(table):
     return figure
 
 
-# ----------------------------------------------------------------------------- Tables 2 to 5
 DOTS = {  # label -> colour, marker, filled
     r"$\tilde K = I$": (GREY, "o", True),
     "block diagonal": (GREEN, "o", True),
@@ -214,7 +210,6 @@ def draw_accuracies(table, study, **_):
 
 
 def _finish(ax, names):
-    """A data set's name at each strip of accuracies."""
     ax.set_xlabel("test accuracy")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     name_rows(ax, names)
@@ -237,7 +232,6 @@ def _accuracies(study, name, rows):
 
 
 def _printed(study, name, column="accuracy"):
-    """A published number, in shares and seconds, or None."""
     return published_values(study, "{method}").get((name, column))
 
 
@@ -323,7 +317,6 @@ def _draw_exact_kernel(table, study):
     return figure
 
 
-# --------------------------------------------------------------------- the course of the steps
 @figure("hss-steps", "course")
 def draw_steps(table):
     r"""Test accuracy and the relative duality gap with the exact kernel matrix, against the number

@@ -51,7 +51,6 @@ def sample(name, rows=None, seed=0):
 
 
 def _some(labels, rows, generator):
-    """Positions of at most `rows` rows, drawn at random, in their order."""
     if rows is None or len(labels) <= rows:
         return np.arange(len(labels))
     return np.sort(generator.choice(len(labels), rows, replace=False))

@@ -10,5 +10,12 @@ Every study is a function of what a reader may turn; without arguments it is the
 """
 
 from kernlab.lab.papers.lasn.sweeps import cost_sweep, landmark_sweep
-from kernlab.lab.papers.lasn.tables import against_libsvm, comparison_sets, solvers, sweep_sets
-from kernlab.lab.papers.lasn.theory import convergence, factors, weight_bound
+from kernlab.lab.papers.lasn.tables import (
+    against_libsvm,
+    comparison_sets,
+    convergence,
+    factors,
+    solvers,
+    sweep_sets,
+    weight_bound,
+)

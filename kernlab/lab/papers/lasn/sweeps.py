@@ -30,7 +30,6 @@ def _sets(group, profile):
     return EMBEDDED if group == "small" else ()
 
 
-# ---------------------------------------------------------------------- Figures 2 to 4
 @catalogued("lasn-f2", "Figure 2: the number of landmarks, large sets", group="large")
 @catalogued("lasn-f3", "Figure 3: the number of landmarks, medium sets", group="medium")
 @catalogued("lasn-f4", "Figure 4: the number of landmarks, small sets", group="small")
@@ -92,12 +91,10 @@ def _landmark_figures(table):
 
 
 def _growth(group, table):
-    """How time grows with k on the sets of the figure, landmarks drawn anew for each k."""
     theirs = table["dataset"].isin(GROUPS[group]) & (table["variant"] == "drawn per k")
     return as_cells([growth_cell(table[theirs], "landmarks")])
 
 
-# ------------------------------------------------------------------------ Figures 5, 6
 @catalogued("lasn-f5", "Figure 5: C, medium sets", group="medium")
 @catalogued("lasn-f6", "Figure 6: C, small sets", group="small")
 def cost_sweep(

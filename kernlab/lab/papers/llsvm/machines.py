@@ -10,17 +10,10 @@ from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import LLSVM, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
-from kernlab.lab.engine import (
-    Study,
-    Tolerance,
-    as_cells,
-    catalogued,
-    per_cent,
-    product,
-    spread_cell,
-)
-from kernlab.lab.papers.common.cells import figures_by, growth_cell, in_printed_units
-from kernlab.lab.papers.common.fitting import fitted_row, warm_up
+from kernlab.lab.engine import Study, Tolerance, catalogued, product
+from kernlab.lab.engine.study import as_cells, per_cent, spread_cell
+from kernlab.lab.papers.common.cells import SECONDS, figures_by, growth_cell, in_printed_units
+from kernlab.lab.papers.common.fitting import certified, fitted_row, warm_up
 from kernlab.lab.published import published
 from kernlab.runtime import memory_limit, thread_count
 
@@ -40,7 +33,6 @@ REPEATS = {"quick": 1, "standard": 1, "paper": 5}
 ERROR = Tolerance(
     relative=0.1, spreads=2.0, better="lower", reason="a tenth: gamma and C are chosen anew"
 )
-SECONDS = Tolerance(relative=0.5, better="lower", reason="another machine")
 # On one core, of which landmarks may use several: seconds per pair of rows (a9a takes 44 s), per
 # value of LIBLINEAR's features, of AMM's rows, of the landmarks' kernel, and per term of their map.
 LIBSVM_SECONDS, LIBLINEAR_SECONDS, AMM_SECONDS = 4e-8, 8e-7, 1e-6
@@ -66,7 +58,6 @@ def _rows(name, profile):
     return "the paper's" if printed else "the file's"
 
 
-# ----------------------------------------------------------------------------- Table 3
 @catalogued("llsvm-t3", "Table 3: LLSVM against linear, quadratic and kernel machines")
 def against_machines(datasets=None, n_landmarks=None, repeats=None, seed=0):
     """What do landmarks cost in time and gain in accuracy over a linear machine?
@@ -102,7 +93,6 @@ def against_machines(datasets=None, n_landmarks=None, repeats=None, seed=0):
 
 
 def _rivals(name, profile, rows, linear=(), repeats=None):
-    """The points of the machines that LLSVM is compared with, on one data set."""
     size = {"n_landmarks": 0, "rows": rows}
     again = repeats or (1 if profile == "quick" else 5)
     return [
@@ -119,8 +109,7 @@ def measure_machine(point, seed):
     warm_up(clone(model).set_params(n_landmarks=10) if point.method == "LLSVM" else model, data)
     row = fitted_row(model, data)
     if point.method in EXACT_KERNEL and row["n_train"] <= MOST_CERTIFIED:
-        found = model.certify(data.X_train, data.y_train)
-        row |= {"objective": found.primal, "dual_objective": found.dual, "gap": found.relative_gap}
+        row |= certified(model.certify(data.X_train, data.y_train))
     return row | {"error": 1.0 - row["test_accuracy"]}
 
 
@@ -195,7 +184,6 @@ def predict_seconds(point):
 
 @cache
 def _sizes(name):
-    """Training rows and features, as the paper's Table 2 lists them."""
     table = published("llsvm-t2").set_index(["row", "column"])["value"]
     label = dict(protocol_rows("llsvm-t2")[1])[name]
     return int(table[label, "training rows"]), int(table[label, "features"])
@@ -245,7 +233,6 @@ def _compared(table):
     return as_cells(in_printed_units(cells, printed))
 
 
-# ---------------------------------------------------------------------------- Figure 1
 @catalogued("llsvm-f1", "Figure 1: error and time against the number of landmarks")
 def landmark_sweep(datasets=None, landmarks=None, repeats=None, seed=0):
     """How many landmarks are enough, and what do they cost?
@@ -285,6 +272,5 @@ def _ends(rows):
 
 
 def _growth(table):
-    """How time grows with k, on the paper's sets."""
     curves = table[(table["rows"] == "the paper's") & (table["n_landmarks"] > 0)]
     return as_cells([growth_cell(curves, "n_landmarks")])

@@ -16,11 +16,10 @@ from kernlab.lab.engine import Study, catalogued, per_cent, product
 from kernlab.lab.papers.common import theory
 from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.data_tables import counted
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of, warm_up
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of, solved, warm_up
 from kernlab.solvers import solve_dcd
 
 
-# ------------------------------------------- Proposition 1, Theorem 1 and the data sets
 def _libsvm(F, y, C):
     """The same solver on the same problem, but in the features: nothing else may differ."""
     machine = SVC(kernel="linear", C=C, tol=1e-10).fit(F, y)
@@ -47,7 +46,6 @@ def data_sets(datasets=None):
     return counted("llsvm-t2", datasets, "training rows", "test rows", "features", "classes")
 
 
-# ----------------------------------------------------------------------- Proposition 2
 @catalogued("llsvm-prop2", "Proposition 2: the reduced machine is linear on the Nystrom map")
 def reduced_machine(datasets=None, landmarks=(5, 15), C=1.0, seed=0):
     """Does a linear SVM on K_rz U L^-1/2 solve the reduced SVM exactly?"""
@@ -110,7 +108,6 @@ def _reduced_figures(table):
     }
 
 
-# ----------------------------------------------------------------------------- Table 1
 MAPS = ("square root of K", "kernel values", "Nystrom map")
 
 
@@ -142,16 +139,17 @@ def measure_map(point, seed):
     mapped = time.perf_counter()
     result = solve_dcd(F, y, C=point["C"], tol=1e-3, max_iter=2000)
     scores = to_features(X_test) @ result.coefficients + result.intercept
-    return shape_of(X) | {
-        "dimension": F.shape[1],
-        "map_bytes": F.nbytes,
-        "approximate_seconds": mapped - began,
-        "solve_seconds": result.seconds,
-        "test_accuracy": accuracy(scores > 0, y_test > 0),
-        "objective": result.objective,
-        "gap": result.relative_gap,
-        "n_iter": result.n_iter,
-    }
+    return (
+        shape_of(X)
+        | {
+            "dimension": F.shape[1],
+            "map_bytes": F.nbytes,
+            "approximate_seconds": mapped - began,
+            "solve_seconds": result.seconds,
+            "test_accuracy": accuracy(scores > 0, y_test > 0),
+        }
+        | solved(result, "objective", "gap", "n_iter")
+    )
 
 
 def _map(method, X, gamma, k, seed):
@@ -167,7 +165,6 @@ def _map(method, X, gamma, k, seed):
     return nystrom.transform
 
 
-# ----------------------------------------------------------------------------- Table 4
 LANDMARK_METHODS = ("LLSVM, unfolded", "LLSVM, folded")
 
 
@@ -272,7 +269,6 @@ def measure_features(point, seed):
 
 
 def _near_the_best(table):
-    """The features that each map takes to come within half a point of the best."""
     figures = {}
     means = table.groupby(["dataset", "method", "features"], sort=False)["error"].mean()
     for name, errors in means.groupby("dataset", sort=False):

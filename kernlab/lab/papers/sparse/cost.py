@@ -9,6 +9,7 @@ from kernlab.datasets import generators
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.lab.engine import NotRun, Study, Tolerance, as_cells, catalogued, product
 from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.fitting import solved
 from kernlab.lab.papers.sparse.matrix import EXPONENT, roll
 from kernlab.runtime import MemoryLimitError, njit
 
@@ -26,7 +27,6 @@ def sigma_for(n_rows, near_rows=NEAR_ROWS):
     return 0.02 * math.sqrt(30_000 / n_rows * near_rows / 96)
 
 
-# ---------------------------------------------------------------------- Figure 5, the data
 @catalogued("sparse-f5", "Figure 5: the Swiss roll in three classes")
 def swiss_roll(rows=1500):
     """What do the data look like that the thesis generates?"""
@@ -59,7 +59,6 @@ def _roll_measured(table):
     return as_cells([("swiss-roll", "features", features), ("swiss-roll", "classes", classes)])
 
 
-# ------------------------------------------------------------------------ cost of each stage
 METHODS = ("double loop", "cholesky", "newton")
 
 
@@ -110,18 +109,20 @@ def measure_cost(point, seed):
         for part in ("predict", "sort", "assemble", "order", "factor", "features")
     }
     assemble = parts["predict"] + parts["sort"] + parts["assemble"]
-    return shared | {
-        "entries": machine.approximation_.matrix_.nnz,
-        "entries_of_factor": machine.approximation_.factor_nonzeros_,
-        "assemble_seconds": assemble,
-        "factor_seconds": parts["order"] + parts["factor"] + parts["features"],
-        "solve_seconds": machine.timings_["solve"],
-        "approximate_seconds": machine.timings_["approximate"],
-        "fit_seconds": machine.timings_["total"],
-        "kkt_residual": machine.result_.kkt_residual,
-        "gap": machine.result_.relative_gap,
-        "n_iter": machine.n_iter_,
-    }
+    return (
+        shared
+        | {
+            "entries": machine.approximation_.matrix_.nnz,
+            "entries_of_factor": machine.approximation_.factor_nonzeros_,
+            "assemble_seconds": assemble,
+            "factor_seconds": parts["order"] + parts["factor"] + parts["features"],
+            "solve_seconds": machine.timings_["solve"],
+            "approximate_seconds": machine.timings_["approximate"],
+            "fit_seconds": machine.timings_["total"],
+            "n_iter": machine.n_iter_,
+        }
+        | solved(machine.result_, "kkt_residual", "gap")
+    )
 
 
 def _double_loop_row(X, sigma):
@@ -147,15 +148,6 @@ def _count_pairs(X, alpha, gamma, exponent):
                 total += rest**exponent * math.exp(-gamma * square)
                 entries += 1 if i == j else 2
     return entries, total
-
-
-def exponent_of(rows, column):
-    """The slope of log seconds against log rows over the larger half of the sizes."""
-    rows = rows[["rows", column]].dropna().sort_values("rows")
-    rows = rows[rows["rows"] >= np.sqrt(rows["rows"].min() * rows["rows"].max())]
-    if len(rows) < 2:
-        return float("nan")
-    return float(np.polyfit(np.log(rows["rows"]), np.log(rows[column]), 1)[0])
 
 
 def _entries_a_row(rows):

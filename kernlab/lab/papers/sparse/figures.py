@@ -6,17 +6,8 @@ from matplotlib.ticker import PercentFormatter
 
 from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.sparse.suited import SUITED, losses
+from kernlab.lab.plots import marks
 from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import (
-    log_percent,
-    name_rows,
-    panels,
-    plain_log_ticks,
-    say_percent,
-    slope_guide,
-    spy,
-    ticks_at,
-)
 from kernlab.lab.plots.registry import declared, figure
 from kernlab.lab.plots.style import (
     BLUE,
@@ -34,7 +25,6 @@ CLASSES = (BLUE, RED, YELLOW)
 PALE = {"color": "#D5D5D5", "lw": 2, "zorder": 1}
 
 
-# ------------------------------------------------------------------------- lines in the plane
 @figure("sparse-margin", "lines")
 def draw_margins(table):
     """The margin of a linear support vector machine, from real fits. Left: two clouds that a line
@@ -42,7 +32,7 @@ def draw_margins(table):
     right: clouds that overlap, with a small and a large C; the smaller C buys a wider margin with
     more rows inside it, all of which become support vectors.
     """
-    figure, parts = panels(table, "variant", panel=(3.7, 2.6), sharex=True, sharey=True)
+    figure, parts = marks.panels(table, "variant", panel=(3.7, 2.6), sharex=True, sharey=True)
     limits = [(table[x].min() - 0.4, table[x].max() + 0.4) for x in ("x1", "x2")]
     for ax, case, rows in parts:
         first = rows.iloc[0]
@@ -104,7 +94,6 @@ def _draw_labelling(ax, rows):
         _draw_line(ax, first)
 
 
-# ---------------------------------------------------------------------------------- the matrix
 @figure("sparse-l31", "limits")
 def draw_limits(table):
     r"""Lemma 3.1 in numbers: how far the sparse kernel matrix is from the Gaussian one (red) and
@@ -112,7 +101,7 @@ def draw_limits(table):
     of $1/\sigma$. Both limits are reached, but the thesis' $\alpha = 1/(3\sigma)$ (dashed) is near
     neither. Equal rows keep their entries at any $\alpha$.
     """
-    figure, parts = panels(table, "dataset", sharey=True)
+    figure, parts = marks.panels(table, "dataset", sharey=True)
     lines = {
         "to_gaussian": {"label": "from the Gaussian matrix", "color": RED},
         "to_identity": {"label": "from the identity", "color": BLUE},
@@ -138,7 +127,7 @@ def draw_radii(table):
     positive all the same, by Askey's theorem.
     """
     rows = table[table["dataset"] == table["dataset"].iloc[0]].sort_values("sigma_factor")
-    figure, parts = panels(rows, "sigma_factor", panel=(3.5, 3.0))
+    figure, parts = marks.panels(rows, "sigma_factor", panel=(3.5, 3.0))
     for ax, _, part in parts:
         part = part.sort_values("place")
         ax.plot(part["place"], part["gaussian"], color=DARK, label="Gaussian")
@@ -159,7 +148,7 @@ def draw_trade_off(table):
     and the $\alpha$ that three rules choose: the trade-off with $\beta = 1$, the thesis'
     $1/(3\sigma)$, and the first quartile of the distances.
     """
-    figure, parts = panels(table, "dataset", panel=(4.8, 3.4), sharey=True)
+    figure, parts = marks.panels(table, "dataset", panel=(4.8, 3.4), sharey=True)
     rules = {
         "alpha_at_beta_1": r"$\beta$ = 1",
         "alpha_of_thesis": r"$1/(3\sigma)$",
@@ -216,13 +205,18 @@ def _draw_picture(ax, rows, picture):
     side = int(part[["block_row", "block_column"]].max().max()) + 1
     shares = np.zeros((side, side))
     shares[part["block_row"].astype(int), part["block_column"].astype(int)] = part["share"]
-    spy(ax, shares, colour=BLUE if picture == "matrix" else RED)
-    ax.images[0].set_data(np.where(shares > 0, 0.3 + 0.7 * np.sqrt(shares.clip(max=1.0)), 0.0))
+    fading = LinearSegmentedColormap.from_list(
+        "entries", ["#ffffff", BLUE if picture == "matrix" else RED]
+    )
+    shade = np.where(shares > 0, 0.3 + 0.7 * np.sqrt(shares.clip(max=1.0)), 0.0)
+    ax.imshow(shade, cmap=fading, vmin=0, vmax=1, interpolation="nearest")
+    ax.grid(False)
+    ax.spines[["top", "right"]].set_visible(True)
+    ax.set(xticks=[], yticks=[])
     entries, n = part[f"entries_of_{picture}"].iloc[0], part["n_train"].iloc[0]
     ax.set_xlabel(f"{entries:,.0f} entries, {entries / n**2:.1%} of $n^2$", fontsize=7.5)
 
 
-# ------------------------------------------------------------------------ what it achieves
 @figure("sparse-f5", "roll")
 def draw_roll(table):
     """Figure 5: the Swiss roll with its three classes, in space and unrolled. The classes alternate
@@ -270,7 +264,7 @@ def draw_against_sigma(table):
     right.set(title="zeros in the kernel matrix and its factor")
     for ax in (left, right):
         ax.set(xscale="log", xlabel=r"$\sigma$")
-        ticks_at(ax.xaxis, sorted(table["sigma"].unique()))
+        marks.ticks_at(ax.xaxis, sorted(table["sigma"].unique()))
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         label_lines(ax)
     return figure
@@ -282,7 +276,7 @@ def draw_table(table):
     each exponent l (the number in its dot), LIBSVM with the Gaussian kernel, and a linear machine.
     Lower and further to the left is better.
     """
-    figure, parts = panels(table, "dataset", panel=(3.7, 2.9), across=3)
+    figure, parts = marks.panels(table, "dataset", panel=(3.7, 2.9), across=3)
     within = {"fontsize": 6, "color": "white", "ha": "center", "va": "center_baseline", "zorder": 4}
     shown = {}
     for ax, name, part in parts:
@@ -294,8 +288,8 @@ def draw_table(table):
                 ax.annotate(f"{row.l:g}" if row.l else "", (row.fit_seconds, error), **within)
         ax.set(xscale="log", yscale="log", title=name, xlabel="seconds to train")
         ax.margins(x=0.25)
-        plain_log_ticks(ax.xaxis)
-        log_percent(ax.yaxis)
+        marks.plain_log_ticks(ax.xaxis)
+        marks.log_percent(ax.yaxis)
         if ax.get_subplotspec().is_first_col():
             ax.set_ylabel("test error")
     last = parts[: min(3, len(parts))][-1][0]
@@ -322,7 +316,8 @@ def draw_slip(table):
                 ax.scatter(found[form], height, color=colour, s=40, zorder=3, label=label)
     ax.set_xlabel("test accuracy")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    name_rows(ax, [f"{name}, $\\sigma$ = {sigma:g}, l = {l:g}" for (name, sigma, l), _ in runs])
+    names = [f"{name}, $\\sigma$ = {sigma:g}, l = {l:g}" for (name, sigma, l), _ in runs]
+    marks.name_rows(ax, names)
     return figure
 
 
@@ -344,16 +339,15 @@ def draw_cost(table):
             if len(rows):
                 ax.plot(rows["rows"], rows[f"{stage}_seconds"], **look)
         ax.set(xscale="log", yscale="log", title=title, xlabel="rows n")
-        ticks_at(ax.xaxis, sorted(table["rows"].unique()), lambda size: f"{size / 1000:g}k")
+        marks.ticks_at(ax.xaxis, sorted(table["rows"].unique()), lambda size: f"{size / 1000:g}k")
     for ax in axes:  # once all have their common limits
-        slope_guide(ax, 1)
+        marks.slope_guide(ax, 1)
     for ax in axes:
         label_lines(ax)
     axes[0].set_ylabel("seconds")
     return figure
 
 
-# -------------------------------------------------------------------------- which data it suits
 @figure("sparse-scaling", "sparsity")
 def draw_scaling(table):
     r"""The share of entries that the kernel matrix has at the printed $\sigma$, by how the features
@@ -377,8 +371,8 @@ def draw_scaling(table):
         ring = {"facecolors": "none", "edgecolors": RED, "linewidths": 1.6, "label": "printed"}
         ax.scatter(1.0 - rows["printed_sparsity"].iloc[0], height, s=130, zorder=2, **ring | once)
     ax.set(xscale="log", xlabel="share of entries in the kernel matrix")
-    ax.xaxis.set_major_formatter(say_percent)
-    name_rows(ax, [name for name, _ in groups])
+    ax.xaxis.set_major_formatter(marks.say_percent)
+    marks.name_rows(ax, [name for name, _ in groups])
     return figure
 
 
@@ -408,7 +402,7 @@ def draw_suited(table):
             ax.plot(part["density"], -100 * part["loss"], **look)
         ax.axhspan(-100 * SUITED, 100 * SUITED, color="#E6F2EC", zorder=0)
         ax.set(title=title, xlabel="share of entries that is kept", xscale="log")
-        log_percent(ax.xaxis)
+        marks.log_percent(ax.xaxis)
     low = min(ax.get_ylim()[0] for ax in axes)
     for ax in axes:
         ax.set_ylim(low, 6.0)
@@ -422,8 +416,8 @@ def draw_suited(table):
     predicted.plot(ends, ends, color=QUIET, lw=0.8, zorder=1)
     predicted.set(title="density, predicted and found", xlabel="predicted from a few rows")
     predicted.set(xscale="log", yscale="log")
-    log_percent(predicted.xaxis)
-    log_percent(predicted.yaxis)
+    marks.log_percent(predicted.xaxis)
+    marks.log_percent(predicted.yaxis)
     return figure
 
 

@@ -48,7 +48,6 @@ def _sets(profile):
     return STANDARD[:1] if profile == "quick" else STANDARD
 
 
-# -------------------------------------------------------------------- Lemma 3.1, the limits
 @catalogued("sparse-l31", "Lemma 3.1: the limits of the kernel matrix")
 def limits(datasets=None, alphas=None, seed=0):
     """Does the sparse kernel go from the Gaussian matrix to the identity with alpha?
@@ -94,7 +93,6 @@ def _ends(rows):
     )
 
 
-# --------------------------------------------------------------- Lemma 3.3, Gershgorin radii
 @catalogued("sparse-l33", "Lemma 3.3: smaller Gershgorin radii")
 def radii(datasets=None, factors: several(Positive) = (0.5, 1.0, 2.0), seed=0):
     """Are the Gershgorin radii smaller than the Gaussian's, and what does that prove?
@@ -141,7 +139,6 @@ def _smaller(rows):
     )
 
 
-# --------------------------------------------------- Equations 39 to 41, similarity, sparsity
 BETAS = (0.1, 0.5, 1.0)
 
 
@@ -207,7 +204,6 @@ def _trade_off_measured(table):
     return as_cells([("example", "sparsity at least", round(sparsity, 2)), fitting])
 
 
-# ------------------------------------------------------------------- Figure 3, the fill-in
 PICTURE = 40  # blocks along a side of a picture
 ARROWHEAD = 40
 FILL_ROWS = {"quick": 1500, "standard": 6000, "paper": 6000}

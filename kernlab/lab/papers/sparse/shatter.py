@@ -81,7 +81,6 @@ def _measured(table):
     ])  # fmt: skip
 
 
-# -------------------------------------------------------------------------------- the margin
 # Two clouds far apart, and two that overlap: (distance of the centres, C).
 MARGIN_CASES = {"hard": (5.4, 1e3), "soft": (2.5, 0.1), "soft, stricter": (2.5, 10.0)}
 

@@ -23,7 +23,7 @@ from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine import ParameterError, Share, Study, catalogued, product, several
 from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.data_tables import counted
-from kernlab.lab.papers.common.fitting import accuracy, shape_of
+from kernlab.lab.papers.common.fitting import accuracy, shape_of, solved
 from kernlab.lab.published import published
 
 SPARSE, EXACT = "sparse Newton", "LIBSVM"
@@ -97,22 +97,23 @@ def measure_density(point, seed):
     machine.fit(X, y)
     off_diagonal = machine.approximation_.matrix_
     off_diagonal.setdiag(0.0)
-    return shared | {
-        "sigma": radius / 3.0,
-        "l": machine.approximation_.kernel_.l,
-        "predicted_density": predicted,
-        "measured_density": 1.0 - machine.sparsity_,
-        "predicted_bytes": predicted * n_full**2 * entry_bytes(int(predicted * n_full**2)),
-        "mean_near_value": float(off_diagonal.sum() / max(1, off_diagonal.nnz - len(y))),
-        "test_accuracy": accuracy(machine.predict(X_test), y_test),
-        "kkt_residual": machine.result_.kkt_residual,
-        "gap": machine.result_.relative_gap,
-        "smallest_eigenvalue": machine.approximation_.smallest_eigenvalue_,
-    }
+    return (
+        shared
+        | {
+            "sigma": radius / 3.0,
+            "l": machine.approximation_.kernel_.l,
+            "predicted_density": predicted,
+            "measured_density": 1.0 - machine.sparsity_,
+            "predicted_bytes": predicted * n_full**2 * entry_bytes(int(predicted * n_full**2)),
+            "mean_near_value": float(off_diagonal.sum() / max(1, off_diagonal.nnz - len(y))),
+            "test_accuracy": accuracy(machine.predict(X_test), y_test),
+            "smallest_eigenvalue": machine.approximation_.smallest_eigenvalue_,
+        }
+        | solved(machine.result_, "kkt_residual", "gap")
+    )
 
 
 def _best_sigma(X, y):
-    """The Gaussian's sigma by accuracy on held-out training rows."""
     widths = radius_by_quantile(X, 0.5, 0) * 2.0 ** np.arange(-4.0, 2.0)
     kept, held = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
     scores = [
@@ -167,7 +168,6 @@ def _where_it_suits(table):
     return figures
 
 
-# ---------------------------------------------------------------- the scaling that was printed
 SCALINGS = ("none", "unit", "symmetric", "standard")
 QUICK_SCALED = ("swiss-roll-2",)
 SAMPLED_PAIRS = 2**24

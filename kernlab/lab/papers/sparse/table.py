@@ -9,24 +9,16 @@ from kernlab.estimators import SparseCholeskySVC
 from kernlab.estimators.sparse import cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import BASELINES, LibSVM
-from kernlab.lab.engine import (
-    Cell,
-    Positive,
-    Study,
-    Tolerance,
-    as_cells,
-    catalogued,
-    product,
-    several,
-)
-from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.engine import Cell, Positive, Study, Tolerance, catalogued, product, several
+from kernlab.lab.engine.study import as_cells
+from kernlab.lab.papers.common.cells import SECONDS, figures_by
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
+from kernlab.lab.papers.sparse.suited import printed_settings
 from kernlab.lab.published import published
 
 CHOLESKY, NEWTON, EXACT, LINEAR = "sparse Cholesky", "sparse Newton", "LIBSVM", "linear"
 COLUMNS = {CHOLESKY: "sparse RBF", EXACT: "RBF", LINEAR: "linear"}
 ACCURACY = Tolerance(absolute=0.005, better="higher", reason="half a point; one split, no repeats")
-SECONDS = Tolerance(relative=0.5, better="lower", reason="another machine")
 QUICK = ("swiss-roll", 0.05)
 FASTER = 0.4  # of the published seconds, for a prediction
 ROWS = {  # the published row of each run: data set, exponent
@@ -45,11 +37,7 @@ FIRST_ROWS = ("swiss-roll-1", "swiss-roll-2", "skin_nonskin")
 
 
 def _sigmas():
-    """The published sigma of every set of Table 1."""
-    table = published("sparse-t2")
-    sigmas = table[table["column"] == "sigma"].set_index("row")["value"]
-    by_row = {row.split(" (")[0]: sigma for row, sigma in sigmas.items()}
-    return {name: by_row[row] for name, row in protocol_rows("sparse")[1]}
+    return {name: sigma for name, (sigma, _) in printed_settings().items()}
 
 
 def _exponents(n_features):
@@ -213,7 +201,6 @@ def _cells(runs, label, exponent):
     return cells
 
 
-# ------------------------------------------------------------------- Figure 6, against sigma
 SIGMAS = {
     "svmguide1": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0),
     "swiss-roll": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2),
@@ -285,7 +272,6 @@ def _best_sigmas(table):
     return figures
 
 
-# -------------------------------------------------------------- the slip in the permutation
 # (data set, sigma, l): where the kernel says something the slip costs accuracy, at l = 129 nothing.
 SLIPS = {
     "quick": (("pendigits", 12.0, 3), ("swiss-roll", 0.05, 3)),
@@ -351,7 +337,6 @@ def measure_slip(point, seed):
 
 
 def _ordered(dual, permutation, form):
-    """Dual variables of the factor's rows, brought to the order of the data in one of the forms."""
     if form == NULL:
         return np.full(len(dual), dual.mean())
     return dual[permutation if form == "as printed" else np.argsort(permutation)]

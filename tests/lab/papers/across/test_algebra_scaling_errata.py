@@ -9,8 +9,8 @@ from kernlab.approximations import APPROXIMATIONS
 from kernlab.lab.catalogue import FIGURES, STUDIES, get_study
 from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.papers.across.algebra import disagreement, reason
+from kernlab.lab.papers.across.costs import exponents
 from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
-from kernlab.lab.papers.across.scaling import exponents
 from kernlab.solvers import SOLVERS
 
 

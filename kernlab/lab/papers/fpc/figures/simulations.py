@@ -29,7 +29,6 @@ def draw_toy(table):
 
 
 def _draw_rows(ax, rows, labels, size):
-    """Rows of the unit square by their labels, and the Bayes curve."""
     for label, colour in ((-1, BLUE), (1, RED)):
         side = rows[rows[labels] == label]
         ax.scatter(side["x1"], side["x2"], s=size, color=colour, linewidths=0, alpha=0.55)
@@ -190,7 +189,6 @@ def draw_boundaries(table):
 
 
 def _draw_boundary(ax, part, method):
-    """Where a machine's score is 0."""
     grid = part[part["kind"] == "score"]
     if len(grid):
         scores = grid.pivot_table(index="x2", columns="x1", values="value")

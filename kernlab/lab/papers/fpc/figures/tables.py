@@ -91,7 +91,6 @@ def _draw_cost(ax, generated):
 
 
 def _draw_labelled(ax, labelled, study):
-    """Accuracies on labelled rows, and the paper's on the real file."""
     names = []
     for row in labelled.itertuples():
         real = row.variant == "the real file" and row.method == "FPC"

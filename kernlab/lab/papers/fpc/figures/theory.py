@@ -2,16 +2,8 @@
 
 
 from kernlab.lab.papers.fpc.figures.axes import RIDGE, look, mean_band, ridge_below
+from kernlab.lab.plots import marks
 from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import (
-    band,
-    log_numbers,
-    log_percent,
-    name_rows,
-    panels,
-    plain_log_ticks,
-    slope_guide,
-)
 from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure
 
@@ -27,20 +19,20 @@ def draw_ranks(table):
     of it, which is less at high degrees.
     """
     kinds = list(dict.fromkeys(table["variant"]))
-    figure, parts = panels(table, ["variables", "degree"], panel=(3.4, 2.6), sharey=True)
+    figure, parts = marks.panels(table, ["variables", "degree"], panel=(3.4, 2.6), sharey=True)
     looks = {
         "exact_rank": {"color": DARK, "s": 34, "label": "exact"},
         "double_rank": {"fc": "none", "ec": RED, "s": 78, "label": "seen by doubles"},
     }
     for ax, (d, s), rows in parts:
         heights = [kinds.index(kind) for kind in rows["variant"]]
-        for column, marks in looks.items():
-            ax.scatter(rows[column] / rows["dimension"], heights, **marks)
+        for column, look_of in looks.items():
+            ax.scatter(rows[column] / rows["dimension"], heights, **look_of)
         ax.axvline(1.0, color=QUIET, lw=0.8, zorder=0)
         dimension = rows["dimension"].iloc[0]
         ax.set_title(f"Degree {s} in {d} variables: dimension {dimension:.0f}", fontsize=8)
         ax.set(xlim=(0, 1.08), xlabel="rank / dimension")
-        name_rows(ax, kinds, legend=ax is parts[-1][0])
+        marks.name_rows(ax, kinds, legend=ax is parts[-1][0])
     return figure
 
 
@@ -63,7 +55,7 @@ def draw_duality(table):
     for column, label, colour, marker, size in looks:
         ax.scatter(table[column], heights, s=size, color=colour, marker=marker, label=label)
     ax.set_xlabel("mean hinge loss")
-    name_rows(ax, names)
+    marks.name_rows(ax, names)
     return figure
 
 
@@ -95,7 +87,7 @@ def draw_convergence(table):
     titles = "Squared H-norm of a step", "Loss above its minimum"
     for ax, title in zip((left, right), titles, strict=True):
         ax.set(title=title, xscale="log", yscale="log", xlabel="step k")
-        plain_log_ticks(ax.xaxis)
+        marks.plain_log_ticks(ax.xaxis)
         label_lines(ax)
     return figure
 
@@ -106,7 +98,7 @@ def draw_rates(table):
     that the theorem prescribes for two degrees of smoothness; dashed, its rate. Means over repeats,
     shaded from 20 to 80 %.
     """
-    figure, parts = panels(table, "variant", panel=(4.2, 3.3), sharey=True)
+    figure, parts = marks.panels(table, "variant", panel=(4.2, 3.3), sharey=True)
     for ax, variant, part in parts:
         for method, rows in ridge_below(part):
             marker = {} if method == "ridge" else {"marker": "o", "ms": 4}
@@ -115,8 +107,8 @@ def draw_rates(table):
         rate = part.groupby("rows")["rate"].first()
         start = part[part["method"] == "FPC"].groupby("rows")["excess_error"].mean().iloc[0]
         ax.plot(rate.index, rate / rate.iloc[0] * start, label="rate", **GUIDE)
-        log_percent(ax.yaxis)
-        plain_log_ticks(ax.xaxis)
+        marks.log_percent(ax.yaxis)
+        marks.plain_log_ticks(ax.xaxis)
     parts[0][0].set_ylabel("excess error")
     for ax, *_ in parts:
         label_lines(ax)
@@ -135,9 +127,9 @@ def draw_shrinking_margin(table):
         "rows_near": ("Rows within 0.02 of the curve", 1.0),
     }
     for ax, (column, (title, slope)) in zip(axes, drawn.items(), strict=True):
-        band(ax, table, "rows", column, color=method_colour("LIBSVM"), marker="o")
+        marks.band(ax, table, "rows", column, color=method_colour("LIBSVM"), marker="o")
         ax.set(title=title, xscale="log", yscale="log", xlabel="training rows")
-        slope_guide(ax, slope)
-        log_numbers(ax.xaxis)
-        log_numbers(ax.yaxis)
+        marks.slope_guide(ax, slope)
+        marks.log_numbers(ax.xaxis)
+        marks.log_numbers(ax.yaxis)
     return figure
