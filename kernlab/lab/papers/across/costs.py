@@ -165,7 +165,7 @@ def scaling(
         grid=grid,
         measure=measure_size,
         timing=True,
-        key_figures=figures_by("{method}", _reached, _of_rows),
+        key_figures=figures_by("{method}", _largest, lambda table: table["variant"] == "rows"),
     )
 
 
@@ -225,9 +225,5 @@ def exponents(table):
     return pd.DataFrame(found)
 
 
-def _of_rows(table):
-    return table["variant"] == "rows"
-
-
-def _reached(rows):
+def _largest(rows):
     return f"{rows['size'].max():,.0f} rows"

@@ -5,17 +5,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from kernlab.approximations import APPROXIMATIONS
+from kernlab.lab.papers.across import protocol
 from kernlab.lab.papers.across.algebra import reason
 from kernlab.lab.papers.across.contestants import CONTESTANTS
 from kernlab.lab.papers.across.costs import exponents
 from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
-from kernlab.lab.papers.across.protocol import (
-    CLOSE,
-    best_kernel_error,
-    excess_at,
-    seconds_to_come_close,
-    settings_of,
-)
+from kernlab.lab.papers.across.protocol import CLOSE
 from kernlab.lab.plots.labels import label_lines, spread
 from kernlab.lab.plots.marks import name_rows, panels, plain_log_ticks, say_percent
 from kernlab.lab.plots.registry import declared, figure
@@ -82,7 +77,7 @@ def draw_fronts(table, cost, xlabel, methods=None):
     methods : sequence of str, optional
         Those shown; all by default.
     """
-    settings = settings_of(table).dropna(subset=["error", cost])
+    settings = protocol.settings_of(table).dropna(subset=["error", cost])
     settings = settings[settings[cost] > 0]
     shown = [m for m in CONTESTANTS if m in set(settings["method"]) and m in (methods or m)]
     settings = settings[settings["method"].isin(shown)]
@@ -174,7 +169,7 @@ def draw_pooled(table, **_):
     the best kernel machine: the median over sets; a line begins where the method has trained on
     half of them.
     """
-    near = seconds_to_come_close(table)
+    near = protocol.seconds_to_come_close(table)
     reached, middle = np.isfinite(near).sum(axis=1), near.median(axis=1)
     finite = np.isfinite(middle)
     order = sorted(near.index, key=lambda m: (-1e3 if finite[m] else -reached[m], middle[m]))
@@ -193,7 +188,7 @@ def draw_pooled(table, **_):
     left.set(xscale="log", title="Time to the same error")
     left.set_xlim(right=far)
     left.set_xlabel(f"training seconds to within {100 * CLOSE:g} point of the best kernel machine")
-    excess = {T: excess_at(table, T).median(axis=1) for T in BUDGETS}
+    excess = {T: protocol.excess_at(table, T).median(axis=1) for T in BUDGETS}
     for method in near.index:
         line = np.array([excess[T].get(method, np.inf) for T in BUDGETS])
         if np.isfinite(line).any():
@@ -217,10 +212,10 @@ def draw_errors(table):
     that machine; bold is the best of all. Colours give the distance to the best kernel machine:
     blue is below it, red above. A dash: no fit within the cap.
     """
-    settings = settings_of(table).dropna(subset="error")
+    settings = protocol.settings_of(table).dropna(subset="error")
     names = list(dict.fromkeys(settings["dataset"]))
     methods = [m for m in CONTESTANTS if m in set(settings["method"])]
-    best, least = best_kernel_error(settings), settings.groupby("dataset")["error"].min()
+    best, least = protocol.best_kernel_error(settings), settings.groupby("dataset")["error"].min()
     figure, ax = new_figure(panel=(0.92 * max(3, len(names)) + 2.0, 0.36 * len(methods) + 1.0))
     shade = np.full((len(methods), len(names)), np.nan)
     for (i, j), _ in np.ndenumerate(shade):

@@ -18,8 +18,8 @@ def figures_by(label, text, where=None):
     ----------
     label : str
         Such as "{dataset}, h = {h:g}", filled in from columns; what is empty is left out.
-    text : callable
-        Rows -> text.
+    text : callable or str
+        Rows -> text, or a template that the last row fills in.
     where : callable, optional
         Table -> which rows count.
     """
@@ -30,7 +30,8 @@ def figures_by(label, text, where=None):
         figures = {}
         for values, group in rows.groupby(places, sort=False):
             filled = label.format(**dict(zip(places, values, strict=True)))
-            figures[filled.replace(", ,", ",").removesuffix(", ")] = text(group)
+            told = text(group) if callable(text) else text.format(**group.iloc[-1])
+            figures[filled.replace(", ,", ",").removesuffix(", ")] = told
         return figures
 
     return key_figures

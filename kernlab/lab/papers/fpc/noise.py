@@ -23,11 +23,8 @@ GRID = np.linspace(0.0, 1.0, 61)
 def boundaries(degree=DEGREE):
     """Which boundaries are learnt under three kinds of label noise?"""
 
-    def grid(profile):
-        return product("fpc-toy", MACHINES, NOISES, degree=degree)
-
     return Study(
-        grid=grid,
+        grid=lambda profile: product("fpc-toy", MACHINES, NOISES, degree=degree),
         measure=measure_boundary,
         key_figures=figures_by("{method}, noise {variant}", _learnt),
         measured=_boundary_measured,

@@ -173,7 +173,9 @@ def fundamental_centres(degrees=None, seed=0):
             points += product("random centres", "PolynomialMap", CENTRES, variables=d, degree=s)
         return points
 
-    told = figures_by("{variant}, degree {degree} in {variables} variables", _rank)
+    told = figures_by(
+        "{variant}, degree {degree} in {variables} variables", "rank {exact_rank} of {dimension}"
+    )
     return Study(grid=grid, measure=measure_centres, key_figures=told)
 
 
@@ -249,10 +251,6 @@ def _rank_modulo(matrix):
         if rank == len(matrix):
             break
     return rank
-
-
-def _rank(rows):
-    return f"rank {rows['exact_rank'].iloc[-1]} of {rows['dimension'].iloc[-1]}"
 
 
 @catalogued("fpc-p2", "Proposition 2: the dual is a linear programme")

@@ -7,21 +7,11 @@ from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.hss.machines import BLOCKS, HSS, IDENTITY
 from kernlab.lab.papers.hss.matrix import CLOSE, COARSE, EXACT, PICTURE, SINGULAR_VALUES, one_set
 from kernlab.lab.papers.hss.tables import OPTIMUM, PRINTED, TEN_STEPS, TIGHT, chosen
+from kernlab.lab.plots import style
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import heatmap, name_rows, panels
 from kernlab.lab.plots.registry import declared, figure
-from kernlab.lab.plots.style import (
-    BLUE,
-    BROWN,
-    DARK,
-    GREEN,
-    GREY,
-    PURPLE,
-    QUIET,
-    RED,
-    YELLOW,
-    new_figure,
-)
+from kernlab.lab.plots.style import BLUE, BROWN, DARK, GREEN, GREY, PURPLE, QUIET, RED, YELLOW
 from kernlab.lab.plots.sweeps import published_values
 
 PALE = {"color": "#D5D5D5", "lw": 2, "zorder": 1}
@@ -42,7 +32,7 @@ def draw_decay(table):
     the two halves counts singular values above 1 % of the norm of K.
     """
     table = one_set(table)
-    figure, (decay, *pictures) = new_figure(1, 3, panel=(3.5, 3.2), width_ratios=[1.5, 1, 1])
+    figure, (decay, *pictures) = style.new_figure(1, 3, panel=(3.5, 3.2), width_ratios=[1.5, 1, 1])
     values = list(table[table["method"] == SINGULAR_VALUES].groupby("h"))
     for (h, rows), colour in zip(values, ramp(len(values)), strict=True):
         decay.plot(rows["place"], rows["singular_value"], color=colour, label=f"h = {h:g}")
@@ -122,7 +112,7 @@ def draw_bound(table):
     cases = list(table.groupby(["dataset", "h"], sort=False))
     forms = list(dict.fromkeys(table["variant"]))
     shared = {"sharex": True, "sharey": True, "squeeze": False}
-    figure, axes = new_figure(len(forms), len(cases), panel=(4.0, 2.7), **shared)
+    figure, axes = style.new_figure(len(forms), len(cases), panel=(4.0, 2.7), **shared)
     for line, form in zip(axes, forms, strict=True):
         for ax, ((name, h), here) in zip(line, cases, strict=True):
             rows = here[here["variant"] == form].sort_values("rel_tol", ascending=False)
@@ -194,7 +184,7 @@ def draw_accuracies(table, study, **_):
     found = {
         name: _accuracies(study, name, rows) for name, rows in table.groupby("dataset", sort=False)
     }
-    figure, ax = new_figure(panel=(6.0, 0.42 * len(found) + 1.6))
+    figure, ax = style.new_figure(panel=(6.0, 0.42 * len(found) + 1.6))
     for height, values in enumerate(found.values()):
         ax.plot([min(values.values()), max(values.values())], [height, height], **PALE)
     for label, (colour, marker, filled) in DOTS.items():
@@ -245,7 +235,9 @@ def draw_seconds(table, study, **_):
     rows = table[(table["method"] == TEN_STEPS) & (table["matrix"] == HSS)]
     groups = rows.groupby("dataset", sort=False)
     best = {name: chosen(part, "test_accuracy") for name, part in groups}
-    figure, axes = new_figure(1, len(STAGES), panel=(2.9, 0.34 * len(best) + 1.5), sharey=True)
+    figure, axes = style.new_figure(
+        1, len(STAGES), panel=(2.9, 0.34 * len(best) + 1.5), sharey=True
+    )
     for ax, (title, (column, printed, colour)) in zip(axes, STAGES.items(), strict=True):
         for height, (name, row) in enumerate(best.items()):
             theirs = _printed(study, name, printed)
@@ -270,7 +262,7 @@ def draw_table_ranks(table, **_):
     parts of the data, next to nothing is left of the kernel.
     """
     steps = table[(table["method"] == TEN_STEPS) & (table["matrix"] == HSS)]
-    figure, ax = new_figure(panel=(5.4, 3.2))
+    figure, ax = style.new_figure(panel=(5.4, 3.2))
     for k, (name, rows) in enumerate(steps.groupby("dataset", sort=False)):
         best = chosen(rows, "test_accuracy")
         ranks = [float(rank) for rank in str(best["mean_ranks"]).split()]
@@ -301,7 +293,7 @@ def draw_racqp(table):
 
 def _draw_exact_kernel(table, study):
     names = list(dict.fromkeys(table["dataset"]))
-    figure, ax = new_figure(panel=(6.0, 0.4 * len(names) + 1.3))
+    figure, ax = style.new_figure(panel=(6.0, 0.4 * len(names) + 1.3))
     groups = table.groupby(["variant", "C"], sort=False)
     colours = (BLUE, RED, GREEN, PURPLE, YELLOW, BROWN)
     for ((form, C), rows), colour in zip(groups, colours, strict=False):
@@ -327,7 +319,7 @@ def draw_steps(table):
     """
     kinds = {EXACT: DARK, CLOSE: BLUE, COARSE: RED, BLOCKS: GREEN, IDENTITY: GREY}
     cases = list(table.groupby(["dataset", "variant"], sort=False))
-    figure, axes = new_figure(2, len(cases), panel=(3.1, 2.5), sharex=True, squeeze=False)
+    figure, axes = style.new_figure(2, len(cases), panel=(3.1, 2.5), sharex=True, squeeze=False)
     for column, ((name, beta), here) in zip(axes.T, cases, strict=True):
         for kind, colour in kinds.items():
             rows = here[(here["method"] == kind) & ~here["at_optimum"].astype(bool)]

@@ -30,6 +30,10 @@ ORDERS = ("not clustered", "clustered")
 SINGULAR_VALUES, PICTURE = "singular values", "picture"
 PAPERS_SET, FILE_ROWS = "heart_scale", 270
 PICTURE_SIDE = 54
+OFF_DIAGONAL = (
+    "off-diagonal block: rank {off_diagonal_rank:.0f} to 1 % of |K|, "
+    "{off_diagonal_share:.0%} of |K|_F^2"
+)
 LEAF_SIZE = 32
 
 
@@ -93,18 +97,13 @@ def _ranks(table):
     table = one_set(table)
     values, pictures = (table[table["method"] == kind] for kind in (SINGULAR_VALUES, PICTURE))
     figures = figures_by("h = {h:g}", _above_a_percent)(values.sort_values("h", kind="stable"))
-    return figures | figures_by("h = 1, {variant}", _off_diagonal)(pictures)
+    return figures | figures_by("h = 1, {variant}", OFF_DIAGONAL)(pictures)
 
 
 def _above_a_percent(rows):
     count = int((rows["singular_value"] > 1e-2).sum())
     every = rows["n_train"].iloc[0]
     return f"{count} of {every:.0f} singular values above 1 % of the largest"
-
-
-def _off_diagonal(rows):
-    rank, share = rows.iloc[0][["off_diagonal_rank", "off_diagonal_share"]]
-    return f"off-diagonal block: rank {rank:.0f} to 1 % of |K|, {share:.0%} of |K|_F^2"
 
 
 TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
@@ -141,7 +140,9 @@ def tolerance_sweep(datasets=None, h=1.0, rows=2000, tolerances=None, leaf_size=
         grid=grid,
         measure=measure_error,
         predict_seconds=error_seconds,
-        key_figures=figures_by("{dataset}, h = {h:g}, {method}", _reached, _whole),
+        key_figures=figures_by(
+            "{dataset}, h = {h:g}, {method}", _reached, lambda t: t["level_of_level"] == 0
+        ),
     )
 
 
@@ -175,10 +176,6 @@ def measure_error(point, seed):
         {name.replace(" ", "_") + "_of_level": value for name, value in level.items()} | shared
         for level in quality.levels.to_dict("records")
     ]
-
-
-def _whole(table):
-    return table["level_of_level"] == 0
 
 
 def _reached(rows):

@@ -179,7 +179,7 @@ def prediction_cost(datasets=("magic",), landmarks=(50, 100, 200, 400), sizes=No
 
     figures = figures_by(
         "support vectors of {rows} rows",
-        lambda rows: f"{rows['support_vectors'].iloc[-1]:.0f}",
+        "{support_vectors:.0f}",
         where=lambda table: table["method"] == "RBFsvm",
     )
     return Study(grid=grid, measure=measure_prediction, timing=True, key_figures=figures)

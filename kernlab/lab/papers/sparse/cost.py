@@ -70,11 +70,8 @@ def stages(sizes=None, seed=0):
     cheapest stage.
     """
 
-    def grid(profile):
-        return product("swiss-roll", METHODS, rows=sizes or SIZES[profile])
-
     return Study(
-        grid=grid,
+        grid=lambda profile: product("swiss-roll", METHODS, rows=sizes or SIZES[profile]),
         measure=measure_cost,
         timing=True,
         predict_seconds=predict_cost,

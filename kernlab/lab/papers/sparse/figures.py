@@ -6,20 +6,10 @@ from matplotlib.ticker import PercentFormatter
 
 from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.sparse.suited import SUITED, losses
-from kernlab.lab.plots import marks
+from kernlab.lab.plots import marks, style
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.registry import declared, figure
-from kernlab.lab.plots.style import (
-    BLUE,
-    DARK,
-    GREEN,
-    QUIET,
-    RED,
-    YELLOW,
-    dataset_marker,
-    method_colour,
-    new_figure,
-)
+from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, YELLOW
 
 CLASSES = (BLUE, RED, YELLOW)
 PALE = {"color": "#D5D5D5", "lw": 2, "zorder": 1}
@@ -36,8 +26,8 @@ def draw_margins(table):
     limits = [(table[x].min() - 0.4, table[x].max() + 0.4) for x in ("x1", "x2")]
     for ax, case, rows in parts:
         first = rows.iloc[0]
-        for level, style in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
-            _draw_line(ax, first, level, ls=style, zorder=2)
+        for level, line in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
+            _draw_line(ax, first, level, ls=line, zorder=2)
         _draw_classes(ax, rows, s=16, linewidths=0.4)
         supports = rows[rows["dual"] > 1e-9 * rows["C"]]
         rings = {"facecolors": "none", "edgecolors": DARK, "lw": 0.8}
@@ -70,7 +60,7 @@ def draw_shattering(table):
     """
     cases = list(table.groupby("variant", sort=False))
     most = int(table["labelling"].max()) + 1
-    figure, axes = new_figure(len(cases), most, panel=(1.15, 1.2), squeeze=False)
+    figure, axes = style.new_figure(len(cases), most, panel=(1.15, 1.2), squeeze=False)
     for line, (case, rows) in zip(axes, cases, strict=True):
         for ax in line:
             ax.set_axis_off()
@@ -186,7 +176,9 @@ def draw_fill(table):
     """
     cases = list(table.groupby(["dataset", "method"], sort=False))
     across = min(4, len(cases))  # so that those of one matrix can be compared
-    figure, axes = new_figure(2 * -(-len(cases) // across), across, panel=(2.5, 2.7), squeeze=False)
+    figure, axes = style.new_figure(
+        2 * -(-len(cases) // across), across, panel=(2.5, 2.7), squeeze=False
+    )
     for ax in axes.ravel():
         ax.set_axis_off()
     for place, ((name, method), rows) in enumerate(cases):
@@ -222,7 +214,7 @@ def draw_roll(table):
     """Figure 5: the Swiss roll with its three classes, in space and unrolled. The classes alternate
     along the roll, so that no plane separates them.
     """
-    figure, axes = new_figure(1, 2, panel=(4.4, 3.6), width_ratios=[1.15, 1])
+    figure, axes = style.new_figure(1, 2, panel=(4.4, 3.6), width_ratios=[1.15, 1])
     place = axes[0].get_subplotspec()
     figure.delaxes(axes[0])
     space = figure.add_subplot(place, projection="3d")
@@ -245,15 +237,15 @@ def draw_against_sigma(table):
     dotted, the sparse kernel by cross-validation on training rows alone), and the share of zeros in
     the kernel matrix and in its factor (right).
     """
-    figure, (left, right) = new_figure(1, 2, panel=(4.6, 3.4), sharex=True)
+    figure, (left, right) = style.new_figure(1, 2, panel=(4.6, 3.4), sharex=True)
     table = table.sort_values("sigma", kind="stable")
     dots = {"marker": "o", "ms": 3.5}
-    green = {"color": method_colour("SparseCholeskySVC")}
+    green = {"color": style.method_colour("SparseCholeskySVC")}
     sparse = table[table["method"] == "SparseCholeskySVC"]
     names = {"SparseCholeskySVC": "sparse", "LIBSVM": "Gaussian (LIBSVM)"}
     for method, label in names.items():
         rows = table[table["method"] == method]
-        look = dots | {"color": method_colour(method), "label": label}
+        look = dots | {"color": style.method_colour(method), "label": label}
         left.plot(rows["sigma"], rows["test_accuracy"], **look)
     left.plot(
         sparse["sigma"], sparse["cv_accuracy"], ls="dotted", label="sparse, held out", **green
@@ -282,7 +274,7 @@ def draw_table(table):
     for ax, name, part in parts:
         for method, rows in part.groupby("method", sort=False):
             errors = (1.0 - rows["test_accuracy"]).clip(lower=1e-4)
-            look = {"color": method_colour(method), "s": 75, "zorder": 3}
+            look = {"color": style.method_colour(method), "s": 75, "zorder": 3}
             shown[method] = ax.scatter(rows["fit_seconds"], errors, **look)
             for row, error in zip(rows.itertuples(), errors, strict=True):
                 ax.annotate(f"{row.l:g}" if row.l else "", (row.fit_seconds, error), **within)
@@ -306,7 +298,7 @@ def draw_slip(table):
     """
     runs = list(table.groupby(["dataset", "sigma", "l"], sort=False))
     colours = {"equal weights": "#B5B5B5", "as printed": RED, "corrected": GREEN}
-    figure, ax = new_figure(panel=(6.0, 0.42 * len(runs) + 1.2))
+    figure, ax = style.new_figure(panel=(6.0, 0.42 * len(runs) + 1.2))
     for height, (_, rows) in enumerate(runs):
         found = rows.set_index("variant")["test_accuracy"]
         ax.plot(found, [height] * len(found), **PALE)
@@ -330,7 +322,7 @@ def draw_cost(table):
     """
     stages = {"assemble": "assemble K", "factor": "factorise", "solve": "solve"}
     colours = {"double loop": "#8C8C8C", "cholesky": GREEN, "newton": "#3B7D23"}
-    figure, axes = new_figure(1, len(stages), panel=(3.7, 3.2), sharey=True)
+    figure, axes = style.new_figure(1, len(stages), panel=(3.7, 3.2), sharey=True)
     for ax, (stage, title) in zip(axes, stages.items(), strict=True):
         some = table[table[f"{stage}_seconds"] > 0].sort_values("rows", kind="stable")
         for method in dict.fromkeys(table["method"]):
@@ -361,7 +353,7 @@ def draw_scaling(table):
         "standard": {"label": "unit variance", "color": YELLOW},
     }
     groups = list(table.groupby("dataset", sort=False))
-    figure, ax = new_figure(panel=(6.0, 0.45 * len(groups) + 1.3))
+    figure, ax = style.new_figure(panel=(6.0, 0.45 * len(groups) + 1.3))
     for height, (_, rows) in enumerate(groups):
         shares = 1.0 - rows["sparsity"]
         once = {"label": None} if height else {}
@@ -389,10 +381,10 @@ def draw_suited(table):
     ramp = LinearSegmentedColormap.from_list("features", [GREEN, YELLOW, RED, "#6E1E3C"])
     places = (features.rank(method="first") - 1) / max(1, len(features) - 1)
     looks = {
-        name: {"color": ramp(place), "marker": dataset_marker(name)}
+        name: {"color": ramp(place), "marker": style.dataset_marker(name)}
         for name, place in places.items()
     }
-    figure, (*axes, predicted) = new_figure(1, 3, panel=(4.5, 3.6))
+    figure, (*axes, predicted) = style.new_figure(1, 3, panel=(4.5, 3.6))
     rules = {"askey-odd": "l by Askey's rule", "3": "l = 3"}
     for ax, (rule, title) in zip(axes, rules.items(), strict=True):
         for name, look in looks.items():

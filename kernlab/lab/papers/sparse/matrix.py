@@ -6,14 +6,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations import CompactKernel
-from kernlab.approximations.compact import (
-    Analysis,
-    alpha_by_trade_off,
-    gershgorin_radii,
-    radius_by_quantile,
-    similarity_and_sparsity,
-)
+from kernlab.approximations import CompactKernel, compact
 from kernlab.datasets import generators, load_dataset
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
 from kernlab.lab.engine import NotRun, Positive, Study, as_cells, catalogued, product, several
@@ -41,7 +34,7 @@ def _rows_of(point):
     data = load_dataset(point.dataset, paper="sparse")
     X = data.X_train[:DENSE_ROWS]
     X = X.toarray() if sp.issparse(X) else X
-    return X, radius_by_quantile(X, 0.95, 0) / 3.0
+    return X, compact.radius_by_quantile(X, 0.95, 0) / 3.0
 
 
 def _sets(profile):
@@ -114,19 +107,19 @@ def measure_radii(point, seed):
     gamma = gamma_from_sigma(sigma)
     K = Compact(gamma, 1.0 / (3.0 * sigma), EXPONENT)(X)
     gaussian = make_kernel("rbf", gamma=gamma)(X)
-    compact, full = gershgorin_radii(sp.csr_matrix(K)), gaussian.sum(axis=1) - 1.0
+    sparse, full = compact.gershgorin_radii(sp.csr_matrix(K)), gaussian.sum(axis=1) - 1.0
     order = np.argsort(full, kind="stable")
     shared = shape_of(X) | {
         "sigma": sigma,
-        "never_larger": bool(np.all(compact <= full)),
-        "strictly_smaller": float(np.mean(compact < full)),
-        "bound_on_smallest_eigenvalue": 1.0 - compact.max(),
+        "never_larger": bool(np.all(sparse <= full)),
+        "strictly_smaller": float(np.mean(sparse < full)),
+        "bound_on_smallest_eigenvalue": 1.0 - sparse.max(),
         "smallest_eigenvalue": float(la.eigvalsh(K)[0]),
         "smallest_eigenvalue_of_gaussian": float(la.eigvalsh(gaussian)[0]),
     }
     places = np.linspace(0, len(X) - 1, 120).astype(int)
     return [
-        {"place": (i + 0.5) / len(X), "gaussian": full[j], "compact": compact[j]} | shared
+        {"place": (i + 0.5) / len(X), "gaussian": full[j], "compact": sparse[j]} | shared
         for i, j in ((place, order[place]) for place in places)
     ]
 
@@ -146,11 +139,8 @@ BETAS = (0.1, 0.5, 1.0)
 def trade_off(datasets=None, seed=0):
     """Which alpha trades similarity to the Gaussian kernel for sparsity best?"""
 
-    def grid(profile):
-        return product(datasets or _sets(profile), KERNEL)
-
     return Study(
-        grid=grid,
+        grid=lambda profile: product(datasets or _sets(profile), KERNEL),
         measure=measure_trade_off,
         key_figures=_chosen,
         measured=_trade_off_measured,
@@ -164,17 +154,17 @@ def measure_trade_off(point, seed):
         X, sigma = roll(3000)[0], SIGMA
     else:
         X = load_dataset(point.dataset, paper="sparse").X_train
-        sigma = radius_by_quantile(X, 0.95, seed) / 3.0
-    largest = radius_by_quantile(X, 0.0, seed)
+        sigma = compact.radius_by_quantile(X, 0.95, seed) / 3.0
+    largest = compact.radius_by_quantile(X, 0.0, seed)
     alphas = np.geomspace(0.3 / largest, 30.0 / sigma, 60)
-    similarity, sparsity = similarity_and_sparsity(X, sigma, alphas, EXPONENT, seed)
+    similarity, sparsity = compact.similarity_and_sparsity(X, sigma, alphas, EXPONENT, seed)
     shared = shape_of(X) | {
         "sigma": sigma,
-        "alpha_of_quartile": 1.0 / radius_by_quantile(X, 0.75, seed),
+        "alpha_of_quartile": 1.0 / compact.radius_by_quantile(X, 0.75, seed),
         "alpha_of_thesis": 1.0 / (3.0 * sigma),
     }
     for beta in BETAS:
-        alpha = alpha_by_trade_off(X, sigma, EXPONENT, beta, random_state=seed)
+        alpha = compact.alpha_by_trade_off(X, sigma, EXPONENT, beta, random_state=seed)
         shared[f"alpha_at_beta_{beta:g}"] = alpha
     return [
         {"alpha": alpha, "similarity": similarity[k], "sparsity": sparsity[k]} | shared
@@ -224,7 +214,10 @@ def fill_in(datasets=None, rows=None, seed=0):
         points += product(real, ORDERINGS[:2], rows=FILL_ROWS["quick"])
         return points + product("swiss-roll", ORDERINGS, rows=rows or FILL_ROWS[profile])
 
-    told = figures_by("{dataset}, {method}", _filled)
+    filled = (
+        "{entries_of_factor:,.0f} entries in the factor, {fill:.1f} times those of half the matrix"
+    )
+    told = figures_by("{dataset}, {method}", filled)
     return Study(grid=grid, measure=measure_fill, key_figures=told)
 
 
@@ -233,7 +226,7 @@ def measure_fill(point, seed):
     matrix = _matrix_to_factor(point)
     began = time.perf_counter()
     try:
-        analysis = Analysis(matrix, ordering=point.method)
+        analysis = compact.Analysis(matrix, ordering=point.method)
     except ValueError as error:
         raise NotRun(str(error)) from None
     factor = analysis.factorise()
@@ -262,7 +255,7 @@ def _matrix_to_factor(point):
         sigma = 0.06 * np.sqrt(1500 / point["rows"])  # as many near rows at any size
     else:
         X = load_dataset(point.dataset, paper="sparse").X_train[: point["rows"]]
-        sigma = radius_by_quantile(X, REAL_SPARSITY, 0) / 3.0
+        sigma = compact.radius_by_quantile(X, REAL_SPARSITY, 0) / 3.0
     return CompactKernel(gamma=gamma_from_sigma(sigma)).fit(X).matrix_
 
 
@@ -275,8 +268,3 @@ def _blocks(matrix):
     np.add.at(counts, (coordinates.row * side // size, coordinates.col * side // size), 1.0)
     shares = counts / (size / side) ** 2
     return [(int(i), int(j), round(float(shares[i, j]), 4)) for i, j in np.argwhere(counts > 0)]
-
-
-def _filled(rows):
-    entries, fill = rows.iloc[0][["entries_of_factor", "fill"]]
-    return f"{entries:,.0f} entries in the factor, {fill:.1f} times those of half the matrix"

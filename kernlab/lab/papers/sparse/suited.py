@@ -9,13 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 
-from kernlab.approximations.compact import (
-    distances_from,
-    entry_bytes,
-    predict_entries,
-    radius_by_quantile,
-    sample_rows,
-)
+from kernlab.approximations import compact
 from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
@@ -90,8 +84,8 @@ def measure_density(point, seed):
             "predicted_bytes": 8.0 * n_full**2,
         }
     # A little beyond the quantile: where distances come in steps, all of a step are in or out.
-    radius = 1.000001 * radius_by_quantile(X, 1.0 - point["density"], 0)
-    predicted = predict_entries(X, radius, 1).entries / len(y) ** 2
+    radius = 1.000001 * compact.radius_by_quantile(X, 1.0 - point["density"], 0)
+    predicted = compact.predict_entries(X, radius, 1).entries / len(y) ** 2
     exponent = point.variant if point.variant == "askey-odd" else int(point.variant)
     machine = SparseCholeskySVC(point["C"], sigma=radius / 3.0, l=exponent, solver="newton")
     machine.fit(X, y)
@@ -104,7 +98,9 @@ def measure_density(point, seed):
             "l": machine.approximation_.kernel_.l,
             "predicted_density": predicted,
             "measured_density": 1.0 - machine.sparsity_,
-            "predicted_bytes": predicted * n_full**2 * entry_bytes(int(predicted * n_full**2)),
+            "predicted_bytes": predicted
+            * n_full**2
+            * compact.entry_bytes(int(predicted * n_full**2)),
             "mean_near_value": float(off_diagonal.sum() / max(1, off_diagonal.nnz - len(y))),
             "test_accuracy": accuracy(machine.predict(X_test), y_test),
             "smallest_eigenvalue": machine.approximation_.smallest_eigenvalue_,
@@ -114,7 +110,7 @@ def measure_density(point, seed):
 
 
 def _best_sigma(X, y):
-    widths = radius_by_quantile(X, 0.5, 0) * 2.0 ** np.arange(-4.0, 2.0)
+    widths = compact.radius_by_quantile(X, 0.5, 0) * 2.0 ** np.arange(-4.0, 2.0)
     kept, held = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
     scores = [
         LibSVM(C=1.0, gamma=gamma_from_sigma(sigma)).fit(X[kept], y[kept]).score(X[held], y[held])
@@ -222,16 +218,16 @@ def measure_scaling(point, seed):
         "rows_with_a_near_row": float(np.mean(near > equal)),
         "smallest_distance": float(nearest.min()),
         "cut_off": cut_off,
-        "predicted_bytes": float(entries) * entry_bytes(entries),
+        "predicted_bytes": float(entries) * compact.entry_bytes(entries),
     }
 
 
 def _neighbours(X, cut_off, seed):
     """Of sampled rows: other rows within the cut-off, rows equal to it, distance to the nearest
     row that is not equal."""
-    sample = sample_rows(X, seed, n_pairs=SAMPLED_PAIRS)
+    sample = compact.sample_rows(X, seed, n_pairs=SAMPLED_PAIRS)
     near, equal, nearest = [], [], []
-    for distances in distances_from(X, sample):
+    for distances in compact.distances_from(X, sample):
         # Distances come from differences of large numbers: what is as small as this is rounding.
         same = distances <= 1e-6 * distances.max()
         equal += (same.sum(axis=1) - 1).tolist()
