@@ -7,6 +7,7 @@ import numpy as np
 from kernlab.lab.engine import Tolerance
 
 SECONDS = Tolerance(relative=0.5, better="lower", reason="another machine")
+GROWTH = Tolerance(absolute=0.25, better="lower", reason="the paper says the exponent in words")
 FEW_LANDMARKS = 200
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 

@@ -88,15 +88,14 @@ def tuned(method, data, budget, seed):
         return _tuned_fpc(method, data)
     forest = method in ("RF", *BOOSTING)
     rows = slice(None) if forest else _some_rows(data.y_train, budget.rows, seed)
-    best, best_score = None, -1.0
-    for chosen, make in _candidates(method, budget, seed):
+
+    def score(candidate):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # cut short by its budget
-            model = make(budget.steps).fit(data.X_train[rows], data.y_train[rows])
-        score = accuracy(model.predict(data.X_valid), data.y_valid)
-        if score > best_score:
-            best, best_score = (chosen, make), score
-    chosen, make = best
+            model = candidate[1](budget.steps).fit(data.X_train[rows], data.y_train[rows])
+        return accuracy(model.predict(data.X_valid), data.y_valid)
+
+    chosen, make = max(_candidates(method, budget, seed), key=score)
     return make(LIBSVM_STEPS), chosen
 
 
@@ -167,42 +166,40 @@ CENTRES = figures_by(
 )
 
 
+COLUMNS = {
+    "accuracy": "test_accuracy",
+    "accuracy sd": "test_accuracy",
+    "training time": "fit_seconds",
+    "test time": "predict_seconds",
+    "sparsity": "sparsity",
+}
+
+
 @catalogued("fpc-t2", "Table II: test accuracy")
 def accuracies(datasets=None, repeats=None, seed=0):
     """How accurate is FPC beside two support vector machines and random forests?"""
-    columns = {"accuracy": ("test_accuracy", 100.0, "mean")}
-    columns["accuracy sd"] = ("test_accuracy", 100.0, "std")
     point = Tolerance(spreads=1.0, better="higher", reason="of one split; ours are fewer than 50")
-    return _table(
-        EXTENT, (*PAPERS, *OURS), datasets, repeats, columns,
-        figures_by("{dataset}, {method}", lambda rows: per_cent(rows["test_accuracy"].mean())),
-        {"accuracy": point, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")},
-    )  # fmt: skip
+    cells = {"accuracy": point, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")}
+    told = figures_by("{dataset}, {method}", lambda rows: per_cent(rows["test_accuracy"].mean()))
+    return _table(EXTENT, (*PAPERS, *OURS), datasets, repeats, told, cells, timing=False)
 
 
 @catalogued("fpc-t3", "Table III: training time")
 def training_times(datasets=None, repeats=None, seed=0):
     """How long do the four methods train, at the parameters chosen?"""
-    return _table(
-        TIMED, (*PAPERS, *OURS), datasets, repeats,
-        {"training time": ("fit_seconds", 1.0, "mean")}, CENTRES,
-        {"training time": SECONDS}, timing=True,
-    )  # fmt: skip
+    cells = {"training time": SECONDS}
+    return _table(TIMED, (*PAPERS, *OURS), datasets, repeats, CENTRES, cells)
 
 
 @catalogued("fpc-t4", "Table IV: test time and sparsity")
 def prediction_times(datasets=None, repeats=None, seed=0):
     """How long does predicting take, and on how many terms does it depend?"""
-    columns = {name: (column, 1.0, "mean") for name, column in
-               (("test time", "predict_seconds"), ("sparsity", "sparsity"))}  # fmt: skip
     terms = Tolerance(relative=0.25, reason="it jumps with the degree of each split")
-    return _table(
-        TIMED, PAPERS, datasets, repeats, columns, CENTRES,
-        {"test time": SECONDS, "sparsity": terms}, timing=True,
-    )  # fmt: skip
+    cells = {"test time": SECONDS, "sparsity": terms}
+    return _table(TIMED, PAPERS, datasets, repeats, CENTRES, cells)
 
 
-def _table(extent, methods, datasets, repeats, columns, key_figures, tolerances, timing=False):
+def _table(extent, methods, datasets, repeats, key_figures, tolerances, timing=True):
     def grid(profile):
         times, machine_times, budget = extent[profile]
         names = datasets or [name for name, _ in protocol_rows("fpc-t1")[1]]
@@ -221,7 +218,7 @@ def _table(extent, methods, datasets, repeats, columns, key_figures, tolerances,
         timing=timing,
         predict_seconds=predict_seconds,
         key_figures=key_figures,
-        measured=partial(_cells, columns),
+        measured=partial(_cells, tuple(tolerances)),
         tolerances={f"{{method}} {name}": value for name, value in tolerances.items()},
     )
 
@@ -247,7 +244,7 @@ def predict_seconds(point):
     return SECONDS_PER_SQUARED_ROW[point.method] * (0.5 * sum(known)) ** 2 if known else None
 
 
-def _cells(columns, table):
+def _cells(printed, table):
     """Means over repeats under the printed labels; accuracies in percent.
 
     Figures that depend on many splits, or on the paper's grid of parameters, are left out with
@@ -257,15 +254,16 @@ def _cells(columns, table):
     for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
         if method not in PAPERS:
             continue
-        for printed, (column, scale, statistic) in columns.items():
-            cell = (name, f"{method} {printed}")
-            reason = _not_comparable(method, printed, rows)
+        for label in printed:
+            cell = (name, f"{method} {label}")
+            values = (100 if label.startswith("accuracy") else 1) * rows[COLUMNS[label]]
+            reason = _not_comparable(method, label, rows)
             if reason:
                 cells.append((*cell, nan, reason))
-            elif statistic == "std":
-                cells.append(spread_cell(*cell, scale * rows[column]))
+            elif label.endswith("sd"):
+                cells.append(spread_cell(*cell, values))
             else:
-                cells.append((*cell, scale * rows[column].mean()))
+                cells.append((*cell, values.mean()))
     return as_cells(cells)
 
 

@@ -12,7 +12,7 @@ from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
 from kernlab.lab.engine import Study, Tolerance, catalogued, product
 from kernlab.lab.engine.study import as_cells, per_cent, spread_cell
-from kernlab.lab.papers.common.cells import SECONDS, figures_by, growth_cell, in_printed_units
+from kernlab.lab.papers.common import cells as said
 from kernlab.lab.papers.common.fitting import certified, fitted_row, warm_up
 from kernlab.lab.published import published
 from kernlab.runtime import memory_limit, thread_count
@@ -86,7 +86,7 @@ def against_machines(datasets=None, n_landmarks=None, repeats=None, seed=0):
         measured=_compared,
         tolerances={
             "{method} error": ERROR,
-            "{method} time": SECONDS,
+            "{method} time": said.SECONDS,
             "{method} error sd": Tolerance(absolute=0.5, better="lower", reason="of five repeats"),
         },
     )
@@ -230,7 +230,7 @@ def _compared(table):
             fewer = f"{group['n_train'].iloc[0]:,.0f} rows were trained on, not the paper's"
             found = [(*cell[:2], nan, fewer) for cell in found]
         cells += found
-    return as_cells(in_printed_units(cells, printed))
+    return as_cells(said.in_printed_units(cells, printed))
 
 
 @catalogued("llsvm-f1", "Figure 1: error and time against the number of landmarks")
@@ -255,13 +255,9 @@ def landmark_sweep(datasets=None, landmarks=None, repeats=None, seed=0):
         measure=measure_machine,
         timing=True,
         predict_seconds=predict_seconds,
-        key_figures=figures_by("{dataset}", _ends, lambda table: table["n_landmarks"] > 0),
+        key_figures=said.figures_by("{dataset}", _ends, lambda table: table["n_landmarks"] > 0),
         measured=_growth,
-        tolerances={
-            "exponent in k": Tolerance(
-                absolute=0.25, better="lower", reason="the paper says the exponent in words"
-            )
-        },
+        tolerances={"exponent in k": said.GROWTH},
     )
 
 
@@ -273,4 +269,4 @@ def _ends(rows):
 
 def _growth(table):
     curves = table[(table["rows"] == "the paper's") & (table["n_landmarks"] > 0)]
-    return as_cells([growth_cell(curves, "n_landmarks")])
+    return as_cells([said.growth_cell(curves, "n_landmarks")])
