@@ -21,12 +21,8 @@ DENSE_ROWS = 32  # up to here a spectrum is that of the matrix, formed
 def cholesky_factor(matrix, overwrite=False):
     """What `scipy.linalg.cho_solve` takes: (L in the lower triangle, True), in the precision given.
 
-    With `overwrite` L takes the place of a matrix that is ordered by columns.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        Where the matrix is not positive definite.
+    With `overwrite` L takes the place of a matrix that is ordered by columns. LinAlgError says that
+    the matrix is not positive definite.
     """
     factor = np.asfortranarray(matrix) if overwrite else np.array(matrix, order="F")
     letter = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}[factor.dtype]
@@ -38,12 +34,8 @@ def cholesky_factor(matrix, overwrite=False):
 
 
 def pivoted_cholesky(matrix, tol):
-    """P^T A P = L L^T down to pivots of at most `tol`, of a matrix in double precision.
-
-    Returns
-    -------
-    lower : array with L in its lower triangle; pivots : array, from 1; rank : int
-    """
+    """P^T A P = L L^T down to pivots of at most `tol`, of a matrix in double precision: an array
+    with L in its lower triangle, the pivots, from 1, and the rank."""
     lower = np.array(matrix, dtype=np.float64, order="F")
     n, rank, info = ctypes.c_int(len(lower)), ctypes.c_int(), ctypes.c_int()
     pivots, room = np.zeros(len(lower), np.intc), np.empty(2 * len(lower))
@@ -82,13 +74,8 @@ def _routine(name):
 
 def largest_eigenvalue(product, n_rows, *, tol=1e-5, random_state=0):
     """The largest eigenvalue of a symmetric matrix, by Lanczos' method; never above the true one
-    but for rounding.
-
-    Parameters
-    ----------
-    product : function of an array of shape (n_rows, k) that gives the matrix times its columns.
-    tol : the residual |A v - lambda v| relative to lambda.
-    """
+    but for rounding. `product` gives the matrix times the columns of an array of shape (n_rows, k);
+    `tol` is the residual |A v - lambda v| relative to lambda."""
     if n_rows <= DENSE_ROWS:
         return float(np.linalg.eigvalsh(product(np.eye(n_rows)))[-1])
 

@@ -317,11 +317,14 @@ class FeatureMap(Approximation):
 
     def shifted(self, beta):
         if self._shifted is None or self._shifted.beta != beta:
-            F = self._own_features()
-            if self._gram is None:
-                self._gram = F.gram()
-            self._shifted = ShiftedGram(F, self._gram, beta)
+            self._shifted = None  # the last one is kept
+            self._shifted = self._new_shifted(beta)
         return self._shifted
+
+    def _new_shifted(self, beta):
+        F = self._own_features()
+        self._gram = F.gram() if self._gram is None else self._gram
+        return ShiftedGram(F, self._gram, beta)
 
     def dual_decision(self, X, coefficients, rows):
         F = self._own_features()

@@ -179,17 +179,14 @@ class ExactKernel(KernelParameters, FeatureMap):
     def operator(self):
         return aslinearoperator(self.matrix_)
 
-    def shifted(self, beta):
-        if self._shifted is None or self._shifted.beta != beta:
-            self._shifted = None  # the last one is kept
-            self._shifted = ShiftedExact(self.matrix_, beta)
-        return self._shifted
+    def _new_shifted(self, beta):
+        return ShiftedExact(self.matrix_, beta)
 
     def is_definite(self, beta):
         if is_semidefinite(self.kernel_):
             return beta > 0
         try:
-            ShiftedExact(self.matrix_, beta)
+            self._new_shifted(beta)
         except ValueError:
             return False
         return True

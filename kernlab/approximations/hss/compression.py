@@ -314,7 +314,8 @@ class _Compression:
         self.columns = geometry.columns.begin(tolerances[0], tolerances[2])
         self.tolerances, self.limit, self.held = tolerances, limit, geometry.nbytes
         n = self.tree.n_nodes
-        self.seeds, self.matrix = seed.spawn(n), HSSMatrix(self.tree, *([None] * n for _ in "DBU"))
+        self.matrix = HSSMatrix(self.tree, [None] * n, [None] * n, [None] * n)
+        self.seeds = seed.spawn(n)
         self.skeletons, self.neighbours = [None] * n, [None] * n
 
     def node(self, t):

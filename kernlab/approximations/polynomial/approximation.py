@@ -194,11 +194,9 @@ class PolynomialMap(FeatureMap):
         )
 
     def _drawn_centres(self, rows, n, merged, weights):
-        m, d = rows.shape
+        (m, d), names = rows.shape, ", ".join(CENTRES)
         if self.centres not in CENTRES:
-            raise ValueError(
-                f"centres={self.centres!r} is not an array nor one of {', '.join(CENTRES)}"
-            )
+            raise ValueError(f"centres={self.centres!r} is not an array nor one of {names}")
         if not (isinstance(n, int | np.integer) and n >= 1):
             raise ValueError(f"n_centres must be a positive whole number, not {n!r}")
         random = check_random_state(self.random_state)

@@ -46,8 +46,7 @@ def published(id):
 
     Parameters
     ----------
-    id : str
-        As in the catalogue of studies, such as "lasn-t4" (a table) or "fpc-f6" (a figure).
+    id : str, as in the catalogue of studies, such as "lasn-t4" (a table) or "fpc-f6" (a figure)
 
     Returns
     -------
