@@ -42,12 +42,6 @@ def mapped(values=VALUES):
     )  # fmt: skip
 
 
-def in_room(rows, room):
-    """As a polynomial's: one row per feature, in a workspace."""
-    room[:, : rows.stop - rows.start] = F[rows].T
-    return room[:, : rows.stop - rows.start].T
-
-
 FORMS = {
     "dense": lambda: as_features(F),
     "sparse": lambda: as_features(sp.csr_matrix(F)),
@@ -105,32 +99,6 @@ def test_parts_are_those_of_the_matrix(form):
     assert first.shape == (N, 2)
     np.testing.assert_allclose(dense(first.stored()), F[:, :2], **near)
     np.testing.assert_allclose(first.dot(np.ones(2)), F[:, :2].sum(axis=1), **near)
-
-
-def test_a_workspace_is_used_again():
-    features = Features.formed(F.shape, in_room, room=lambda n_rows: np.empty((K, n_rows)))
-    room = features.room(100)
-    blocks = [features.block(rows, room) for rows in (slice(0, 100), slice(100, 150))]
-    assert np.shares_memory(*blocks)
-    np.testing.assert_array_equal(blocks[1], F[100:150])
-
-
-def test_values_are_computed_once_and_only_for_products():
-    computed = []
-
-    def values():
-        computed.append(1)
-        return VALUES
-
-    features = Features.mapped(
-        values, Map(MATRIX), lambda rows, room: F[rows], np.float64, squared_norms=np.ones(N)
-    )
-    features.stored()
-    features.block(slice(0, 5))
-    assert not computed
-    features.dot(np.ones(K))
-    features.rdot(np.ones(N))
-    assert len(computed) == 1
 
 
 def test_what_would_not_fit_is_refused_with_the_arithmetic():

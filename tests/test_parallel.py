@@ -2,14 +2,12 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.linalg as la
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernlab import runtime as parallel
 from kernlab.runtime import (
     ONE_THREAD_SIZE,
     blas_threads_for,
@@ -95,99 +93,6 @@ def test_matrix_products_get_one_thread_and_one_matrix_may_have_all(monkeypatch)
         assert inside(1, y=2) == (3, {1}, {2}, {1})
         assert blas_threads() == {2}
     assert inside.__name__ == "inside"
-
-
-class StandInController:
-    """BLAS of as many threads as a test needs, however many the machine has."""
-
-    def __init__(self, threads):
-        self.threads = threads
-
-    def limit(self, *, limits, user_api):
-        assert user_api == "blas"
-        found, self.threads = self.threads, limits
-        return SimpleNamespace(restore_original_limits=lambda: setattr(self, "threads", found))
-
-
-@pytest.fixture
-def blas(monkeypatch):
-    controller = StandInController(8)
-    monkeypatch.setattr(parallel, "_controller", lambda: controller)
-    monkeypatch.setenv("KERNLAB_NUM_THREADS", "8")
-    return controller
-
-
-def test_contexts_within_each_other_restore_what_they_found(blas):
-    with single_blas_thread():
-        with blas_threads_for(ONE_THREAD_SIZE + 1):
-            assert blas.threads == 8
-            with single_blas_thread():
-                assert blas.threads == 1
-            assert blas.threads == 8
-        assert blas.threads == 1
-    assert blas.threads == 8
-
-
-def test_contexts_of_two_threads_that_end_in_the_order_they_began(blas):
-    """What the second found is the limit of the first: restored last, it would stay."""
-    together, seen = threading.Barrier(2, timeout=10), []
-
-    def first():
-        with single_blas_thread():
-            together.wait()  # the first is in
-            together.wait()  # the second is in
-        seen.append(blas.threads)
-        together.wait()  # the first is out
-
-    def second():
-        together.wait()
-        with single_blas_thread():
-            together.wait()
-            together.wait()
-            seen.append(blas.threads)
-
-    run_together(first, second)
-    assert seen == [1, 1]  # one thread, as long as one of the two counts on it
-    assert blas.threads == 8
-
-
-def test_all_threads_for_one_matrix_while_another_fit_ends(blas):
-    together, seen = threading.Barrier(2, timeout=10), []
-
-    def factors():
-        with single_blas_thread():
-            together.wait()  # this fit has begun
-            together.wait()  # so has another
-            with blas_threads_for(ONE_THREAD_SIZE + 1):
-                together.wait()  # its factor is being computed
-                together.wait()  # the other fit has ended
-                seen.append(blas.threads)
-            seen.append(blas.threads)
-
-    def another():
-        together.wait()
-        with single_blas_thread():
-            together.wait()
-            together.wait()
-        together.wait()
-
-    run_together(factors, another)
-    assert seen == [8, 1]
-    assert blas.threads == 8
-
-
-def run_together(*functions):
-    with ThreadPoolExecutor(len(functions)) as pool:
-        for running in [pool.submit(function) for function in functions]:
-            running.result()
-
-
-def test_a_run_ahead_that_is_given_up_gives_the_threads_back(blas):
-    results = prefetched(lambda item: item, range(5))
-    next(results)
-    assert blas.threads == 1
-    results.close()
-    assert blas.threads == 8
 
 
 def test_many_contexts_of_many_threads_leave_blas_as_it_was():

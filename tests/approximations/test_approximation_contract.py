@@ -29,8 +29,8 @@ CASES = {
     "nystrom": ("nystrom", {"landmarks": X[:25]}),
     "nystrom-eigen": ("nystrom", {"landmarks": X[:25], "factor": "eigen-drop", "floor": 1e-10}),
     "reduced": ("reduced", {"landmarks": X[:25]}),
-    "fourier": ("fourier", {"n_components": 6000, "random_state": 0}),
-    "fourier-laplacian": ("fourier", {"n_components": 6000, "random_state": 0}),
+    "fourier": ("fourier", {"n_components": 3000, "random_state": 0}),
+    "fourier-laplacian": ("fourier", {"n_components": 3000, "random_state": 0}),
     "compact": ("compact", {"shift": 0.0, "drop": 0.0, "l": 3}),
     "hss": ("hss", {"rel_tol": 1e-10, "leaf_size": 32, "random_state": 0}),
     "polynomial": ("polynomial", {"degree": 3, "scaling": "none"}),
@@ -71,7 +71,7 @@ def products_by_hand(case, gamma):
         inner = kernel_by_hand(case, gamma, X[:25], X[:25])
         return new @ np.linalg.pinv(inner, rcond=1e-10, hermitian=True) @ old.T, 1e-5
     if case.startswith("fourier"):
-        return K, 5 / np.sqrt(6000)
+        return K, 5 / np.sqrt(3000)
     return K, 1e-5 if case == "nystrom-all-rows" else 1e-6
 
 
@@ -376,7 +376,3 @@ def test_the_contract_notices(case, monkeypatch):
             sabotage(patched, kind)
             with pytest.raises(AssertionError):
                 contract(*arguments)
-
-
-def test_single_precision_halves_hierarchical_matrices():
-    assert made("hss").fit(X.astype(np.float32)).nbytes < 0.7 * made("hss").fit(X).nbytes

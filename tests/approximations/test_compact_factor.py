@@ -145,21 +145,6 @@ def test_a_good_order_does_not_fill_the_arrowhead(backend):
     assert Analysis(A, ordering="amd", backend=backend).nonzeros == 99
 
 
-def test_the_elimination_tree_is_that_of_elimination():
-    analysis = Analysis(MATRIX, ordering="amd")
-    p = analysis.permutation
-    pattern, parents = DENSE[np.ix_(p, p)] != 0, []
-    for column in range(144):
-        below = np.flatnonzero(pattern[column + 1 :, column]) + column + 1
-        pattern[np.ix_(below, below)] = True  # eliminating a column joins all that it touches
-        parents.append(below[0] if len(below) else -1)
-    np.testing.assert_array_equal(analysis.parent, parents)
-    assert analysis.nonzeros == np.count_nonzero(np.tril(pattern))
-    part = Analysis(MATRIX, count_to=300)
-    assert not part.is_complete
-    assert 300 < part.nonzeros < analysis.nonzeros
-
-
 def test_indices_of_64_bits_are_used_where_entries_are_many(monkeypatch, backend):
     analysis = Analysis(MATRIX, backend=backend)
     analysis.nonzeros, wanted = 2**31, []

@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 
-from kernlab.approximations.base import symmetric_operator
 from kernlab.approximations.compact import assembly
 from kernlab.approximations.compact.assembly import (
     CellGrid,
     Front,
     NearKernel,
     SparseProduct,
-    find_search,
-    symmetric,
 )
 from kernlab.kernels import Compact
 from kernlab.rows.near import Hits, ProductSearch
@@ -148,38 +145,7 @@ def test_a_full_buffer_is_emptied_and_the_search_goes_on(monkeypatch):
     np.testing.assert_array_equal(~np.isnan(pairs_above(search, 300, block=300)), near)
 
 
-def test_the_cheaper_search_is_taken():
-    plane, ball = RNG.random((4000, 2)), RNG.normal(size=(1500, 60))
-    thin = RNG.normal(size=(4000, 60)) * np.array([100.0, 100.0] + [0.1] * 58)
-    wide = sp.random(2000, 5000, 0.001, format="csr", random_state=0)  # too large to fill in
-    assert isinstance(find_search(plane, 0.05), CellGrid)
-    assert isinstance(find_search(ball, 10.0), ProductSearch)
-    assert isinstance(find_search(thin, 2.0), CellGrid)
-    assert isinstance(find_search(ball, 10.0, "cells"), CellGrid)
-    assert isinstance(find_search(wide, 0.5, max_memory="100MB"), ProductSearch)
-    with pytest.raises(ValueError, match="search='best'"):
-        find_search(plane, 0.05, "best")
-
-
 # ------------------------------------------------------------------------------- assembly
-@pytest.mark.parametrize("sizes", [[60], [1] * 60, [7, 20, 33]])
-@pytest.mark.parametrize("density", [0.0, 0.1, 1.0])
-def test_the_matrix_is_its_upper_half_mirrored(sizes, density, monkeypatch):
-    monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")  # ranges of rows that meet inside a block
-    upper = sp.triu(sp.random(60, 60, density, random_state=1), k=1).tocsr()
-    upper.sort_indices()
-    parts, start = [], 0
-    for size in sizes:
-        block = upper[start : start + size]
-        counts = np.diff(block.indptr).astype(np.int64)
-        parts.append(Hits(counts, block.indices.astype(np.int32), block.data.copy()))
-        start += size
-    K = symmetric(parts, 60, np.arange(60.0))
-    expected = (upper + upper.T + sp.diags(np.arange(60.0))).toarray()
-    np.testing.assert_array_equal(K.toarray(), expected)
-    assert K.has_canonical_format
-
-
 def test_assembly_stops_when_the_entries_found_pass_the_limit():
     class Everything:
         order, blocks = np.arange(5000), 0
@@ -206,14 +172,3 @@ def test_products_are_scipys(n_vectors):
     long = sp.csr_matrix(A)
     long.indices, long.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
     np.testing.assert_allclose(SparseProduct(long)(np.asfortranarray(V)), A @ V, atol=1e-12)
-
-
-def test_the_operator_undoes_the_order():
-    A = sp.random(80, 80, 0.2, format="csr", random_state=4)
-    A = (A + A.T).tocsr()
-    order = RNG.permutation(80)
-    operator = symmetric_operator(SparseProduct(A[order][:, order].tocsr()), 80, order=order)
-    V = RNG.normal(size=(80, 3))
-    np.testing.assert_allclose(operator @ V, A @ V, atol=1e-12)
-    np.testing.assert_allclose(operator @ V[:, 0], A @ V[:, 0], atol=1e-12)
-    np.testing.assert_allclose(operator.T @ V, A @ V, atol=1e-12)

@@ -9,10 +9,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernlab.approximations import CompactKernel
 from kernlab.approximations.compact import (
     alpha_by_trade_off,
-    distances_from,
     predict_entries,
     radius_by_quantile,
-    sample_rows,
     similarity_and_sparsity,
 )
 from kernlab.kernels import gamma_from_sigma
@@ -75,7 +73,7 @@ def test_similarity_and_sparsity_are_the_equations(rows):
 
 
 def test_a_sample_stands_for_all_pairs_and_the_diagonal():
-    rows = RNG.random((4000, 3))
+    rows = RNG.random((2000, 3))
     estimate = similarity_and_sparsity(rows, 0.1, [2.0, 10.0], 3, random_state=0)
     expected = np.array([by_equations(rows, 0.1, alpha, 3) for alpha in (2.0, 10.0)])
     np.testing.assert_allclose(estimate[0], expected[:, 0], atol=0.02)
@@ -96,27 +94,13 @@ def test_the_trade_off_is_the_best_of_all_supports(beta):
     assert kernel.kernel_.alpha == pytest.approx(chosen)
 
 
-def test_distances_are_those_of_the_sampled_rows():
-    sample = sample_rows(ROWS, 0, n_pairs=1)
-    assert len(sample) == 32
-    blocks = np.concatenate(list(distances_from(ROWS, sample, rows_per_block=10)))
-    np.testing.assert_allclose(blocks, cdist(ROWS[sample], ROWS), atol=1e-7)
-    assert not blocks[np.arange(32), sample].any()
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: radius_by_quantile(ROWS, 1.0), "sparsity must lie in"),
         (lambda: radius_by_quantile(ROWS, 0.9999), "at most the sparsity 0.9975"),
-        (lambda: radius_by_quantile(ROWS[:1], 0.5), "n_samples=1"),
-        (lambda: alpha_by_trade_off(ROWS, 0.0, 3), "sigma must be"),
-        (lambda: alpha_by_trade_off(ROWS, 1.0, 3, beta=0.0), "beta must be"),
         (lambda: alpha_by_trade_off(np.ones((5, 2)), 1.0, 3), "all rows are equal"),
         (lambda: similarity_and_sparsity(ROWS, 1.0, [-1.0], 3), "alpha must be"),
-        (lambda: similarity_and_sparsity(ROWS, 1e300, [1.0], 3), r"sigma=1e\+300 is no width"),
-        (lambda: CompactKernel(alpha=1e300).fit(ROWS), r"alpha=1e\+300 is no width"),
-        (lambda: gamma_from_sigma(1e-300, "h"), "h=1e-300 is no width"),
     ],
 )
 def test_what_cannot_be_had_is_refused(call, message):

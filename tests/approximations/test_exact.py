@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 import scipy.linalg as la
-from scipy.sparse.linalg import cg
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.approximations import ExactKernel
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 5))
-NEW = RNG.normal(size=(30, 5))
 
 
 def test_the_rank_is_that_of_the_kernel():
@@ -25,13 +23,6 @@ def test_the_root_is_symmetric():
     F = ExactKernel(gamma=0.4, factor="root").fit_transform(X)
     np.testing.assert_allclose(F, F.T, atol=1e-10)
     np.testing.assert_allclose(F, la.sqrtm(rbf_kernel(X, gamma=0.4)).real, atol=1e-8)
-
-
-def test_the_operator_works_in_scipys_solvers():
-    K, b = rbf_kernel(X, gamma=0.4), RNG.normal(size=120)
-    solution, status = cg(ExactKernel(gamma=0.4).fit(X).operator(), K @ b, rtol=1e-12, maxiter=2000)
-    assert status == 0
-    np.testing.assert_allclose(K @ solution, K @ b, atol=1e-8)
 
 
 @pytest.mark.parametrize("factor", ["cholesky", "root"])

@@ -60,28 +60,6 @@ def test_what_is_read_is_what_was_written(path, parameters):
         assert after.get_params()[name] == before.get_params()[name]
 
 
-def test_the_format_is_the_one_that_earlier_versions_wrote_and_nothing_is_pickled(path):
-    approximate().save(path)
-    with np.load(path, allow_pickle=False) as stored:
-        assert all(stored[name].dtype != object for name in stored)
-        header = json.loads(bytes(stored["header"]))
-        assert {*stored} == {
-            *("header", "X", "order", "start", "stop", "children", "parent", "depth", "ranks"),
-            *("columns", "rows_in_order", "interpolations", "blocks", "couplings"),
-        }
-    assert {**header, "parameters": 0, "timings": 0} == {
-        "format": "kernlab-hss",
-        "version": 1,
-        "kernel": "rbf",
-        "kernel parameters": {"gamma": 0.5},
-        "parameters": 0,
-        "recall": header["recall"],
-        "timings": 0,
-        "sparse": False,
-        "rows": [400, 3],
-    }
-
-
 def test_a_kernel_that_a_file_cannot_name_is_refused_by_its_type(path):
     @dataclass(frozen=True)
     class Wider(RBF):

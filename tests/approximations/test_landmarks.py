@@ -1,20 +1,15 @@
 """Landmarks: reproducible, spread over the data, and whole under duplicates and constants."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits
 
-from kernlab.approximations import Nystrom
 from kernlab.approximations.landmarks import (
     LANDMARKS,
-    _rpcholesky,
     choose_landmarks,
     kmeans_centres,
-    resolve_n_landmarks,
 )
 from kernlab.kernels import make_kernel
 
@@ -93,22 +88,6 @@ def test_no_size_of_numbers_matters(rule, scale, offset):
 
 
 # ---------------------------------------------------------------------------------- how many
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (100, 10), (32561, 180)])
-def test_the_default_is_the_square_root(n, k):
-    assert resolve_n_landmarks("sqrt", n) == k
-
-
-@pytest.mark.parametrize("k", [0, -3, 2.5, True, "all", None, np.nan])
-def test_numbers_that_are_none_are_refused(k):
-    with pytest.raises(ValueError, match="n_landmarks="):
-        resolve_n_landmarks(k, 100)
-
-
-def test_more_landmarks_than_rows_are_refused_with_a_way_out():
-    with pytest.raises(ValueError, match=r"n_landmarks=101 is more than the 100 rows.*exact"):
-        resolve_n_landmarks(101, 100)
-
-
 def test_points_of_the_users_own():
     points = np.random.default_rng(0).normal(size=(7, 64))
     np.testing.assert_array_equal(chosen(DIGITS, "sqrt", points), points)
@@ -147,34 +126,12 @@ def test_a_few_steps_come_near_to_converged_kmeans():
     assert inertia(DIGITS, centres) < 0.8 * inertia(DIGITS, start)
 
 
-def test_centres_are_the_means_of_their_rows():
-    X, labels = make_blobs(300, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
-    centres = kmeans_centres(X, 3, 20, np.random.default_rng(3))
-    means = np.array([X[labels == c].mean(axis=0) for c in range(3)])
-    np.testing.assert_allclose(
-        centres[np.lexsort(centres.round().T)], means[np.lexsort(means.round().T)], atol=1e-4
-    )
-
-
 def test_a_cluster_that_loses_its_rows_starts_again_at_the_worst_served_row():
     """Two starts on equal rows: one of them gets no row, and moves to the far point."""
     X = np.vstack([np.zeros((50, 2)), [[9.0, 9.0]]])
     for seed in range(5):
         centres = kmeans_centres(X, 2, 5, np.random.default_rng(seed))
         assert inertia(X, centres) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_sparse_rows_of_many_features_stay_sparse(monkeypatch):
-    monkeypatch.setattr("kernlab.approximations.landmarks.DENSE_BYTES", 0)
-    X = sp.random(300, 500, density=0.02, random_state=0, format="csr")
-    centres = kmeans_centres(X, 12, 3, np.random.default_rng(0))
-    assert sp.issparse(centres)
-    assert centres.nnz < 12 * 500 / 2
-    monkeypatch.undo()
-    dense = kmeans_centres(X, 12, 3, np.random.default_rng(0))
-    assert inertia(X.toarray(), centres.toarray()) == pytest.approx(
-        inertia(X.toarray(), dense), rel=0.05
-    )
 
 
 # ---------------------------------------------------------------- pivoted Cholesky, leverage
@@ -190,7 +147,7 @@ def test_randomly_pivoted_cholesky_draws_as_if_one_by_one():
             pair = frozenset((i, j))
             if i != j:
                 exact[pair] = exact.get(pair, 0.0) + left[j] / left.sum() / 5
-    draws = 4000
+    draws = 1500
     counts = dict.fromkeys(exact, 0)
     for seed in range(draws):
         Z = choose_landmarks(X, 2, "rpcholesky", kernel=kernel, random_state=seed)
@@ -198,24 +155,6 @@ def test_randomly_pivoted_cholesky_draws_as_if_one_by_one():
     for pair, probability in exact.items():
         deviation = 4.5 * np.sqrt(probability * (1 - probability) / draws)
         assert counts[pair] / draws == pytest.approx(probability, abs=deviation)
-
-
-def test_proposals_in_blocks_are_accepted_as_if_one_by_one():
-    """With many proposals a round the same frequencies come out."""
-    X = np.linspace(0, 3, 12)[:, None]
-    kernel = make_kernel("rbf", gamma=1.0)
-    together = np.zeros(12)
-    alone = np.zeros(12)
-    for seed in range(800):
-        for tally, proposals in ((together, 8), (alone, 1)):
-            rows = _rpcholesky(X, 4, np.random.default_rng(seed), kernel, None, proposals)
-            tally[rows] += 1
-    np.testing.assert_allclose(together / 800, alone / 800, atol=0.09)
-
-
-def test_rpcholesky_ends_where_nothing_is_left():
-    few = np.repeat(DIGITS[:7], 20, axis=0)
-    assert chosen(few, 50, "rpcholesky").shape == (7, 64)
 
 
 @RULE
@@ -246,35 +185,3 @@ def test_rules_that_look_at_the_kernel_find_what_uniform_rows_overlook(rule):
         for how in (rule, "uniform")
     }
     assert left[rule] < 0.7 * left["uniform"]
-
-
-def test_kmeans_explains_more_than_rows_do():
-    left = {
-        how: np.mean(
-            [left_unexplained(DIGITS, chosen(DIGITS, 50, how, random_state=s)) for s in (0, 1)]
-        )
-        for how in LANDMARKS
-    }
-    assert left["kmeans"] == min(left.values())
-    assert left["kmeans"] < 0.9 * left["uniform"]
-
-
-def test_pivots_beat_kmeans_where_distance_is_not_what_the_kernel_sees():
-    """The few long rows are nearly all of a polynomial kernel; k-means spends centres by number."""
-    generator = np.random.default_rng(3)
-    X = generator.normal(size=(1500, 8))
-    X[:100] *= 6.0
-    left = {}
-    for rule in ("kmeans", "uniform", "rpcholesky"):
-        map_ = Nystrom(
-            "polynomial", degree=3, gamma=0.2, n_landmarks=60, landmarks=rule, random_state=0
-        ).fit(X)
-        left[rule] = map_.trace_error(X)
-    assert left["rpcholesky"] < 0.8 * left["kmeans"]
-    assert left["rpcholesky"] < 0.8 * left["uniform"]
-
-
-def test_all_pairs_of_rules_differ():
-    sets = [chosen(DIGITS, 20, rule) for rule in LANDMARKS]
-    for first, second in itertools.combinations(sets, 2):
-        assert not np.array_equal(first, second)

@@ -28,9 +28,8 @@ def delayed_rows(X, step=700):
 
 PARTITIONS = {
     "one block": [3000],
-    "few": [1000, 1500, 500],
     "odd": [0, 1, 1, 0, 2000, 1, 997, 0],
-    "many": [75] * 40,
+    "many": [200] * 15,
 }
 LASN_OPTIONS = {"gamma": 0.5, "n_landmarks": 60, "C": 5.0, "random_state": 0}
 
@@ -69,12 +68,11 @@ def test_lasn_finds_the_optimum_of_memory(client, problem, partition):
     assert there.score(rows, cut(y, sizes)) == pytest.approx(there.score(X, y), abs=1e-12)
 
 
-@pytest.mark.parametrize("C", [1.0, 1e4])
-def test_products_in_single_precision_lead_to_the_same_optimum(client, C):
+def test_products_in_single_precision_lead_to_the_same_optimum(client):
     draw = np.random.default_rng(1)
     X = draw.normal(size=(36_000, 3))
     y = (np.sin(3 * X[:, 0]) + X[:, 1] + 0.3 * draw.normal(size=len(X)) > 0).astype(int)
-    machine = LASN(60, gamma=1.0, C=C, random_state=0)
+    machine = LASN(60, gamma=1.0, C=1e4, random_state=0)
     here, there = machine.with_params().fit(X, y), machine.with_params()
     agree(there.fit(da.from_array(X, chunks=(9000, 3)), y), here)
 
@@ -83,16 +81,13 @@ MACHINES = {
     "nystrom, free": KernelMachine(
         "nystrom", gamma=0.5, C=3.0, random_state=0, approximation_params={"n_landmarks": 50}
     ),
-    "none": LASN(40, gamma=0.5, intercept="none", C=0.1, random_state=0),
     "balanced": LASN(40, gamma=0.5, class_weight="balanced", random_state=0),
-    "large C": LASN(40, gamma=0.5, C=1e4, random_state=0),
     "fourier": KernelMachine(
         "fourier", gamma=0.5, random_state=0, approximation_params={"n_components": 60}
     ),
     "polynomial": KernelMachine(
         "polynomial", intercept="penalised", approximation_params={"degree": 3}
     ),
-    "fpc": FPC(degree=3),
     "fpc, chebyshev": FPC(degree=3, basis="chebyshev", max_iter=9),
     "llsvm": LLSVM(n_landmarks=30, gamma=0.5, random_state=0, runs=3, block_rows=1000),
 }
@@ -172,10 +167,8 @@ def test_a_sweep_over_costs_and_landmarks(client, problem, nested):
 def test_features_that_workers_cannot_keep_are_formed_in_every_pass(client, problem, monkeypatch):
     X, y = problem
     here = LASN(**LASN_OPTIONS).fit(X, y)
-    for share in (0.0, 0.5):
-        monkeypatch.setattr("kernlab.cluster.ClusterFeatures._share_kept", lambda *_, s=share: s)
-        there = LASN(**LASN_OPTIONS).fit(cut(X, [400] * 7 + [200]), cut(y, [400] * 7 + [200]))
-        agree(there, here)
+    monkeypatch.setattr("kernlab.cluster.ClusterFeatures._share_kept", lambda *_: 0.5)
+    agree(LASN(**LASN_OPTIONS).fit(cut(X, [400] * 7 + [200]), cut(y, [400] * 7 + [200])), here)
 
 
 def test_rows_of_a_cluster(client, problem):

@@ -44,7 +44,7 @@ def test_failures_are_rows(workers, tmp_path):
 
 def test_a_call_that_outlasts_its_limit_is_ended():
     with Cluster("local:2x1") as cluster:
-        found = dict(cluster.run(time.sleep, [(0,), (300,), (0,)], limit_seconds=3.0))
+        found = dict(cluster.run(time.sleep, [(0,), (300,), (0,)], limit_seconds=2.0))
         assert [found[i] for i in (0, 2)] == [None, None]
         assert isinstance(found[1], Ended)
         assert found[1].why == ""

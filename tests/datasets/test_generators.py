@@ -96,24 +96,3 @@ def test_training_and_test_rows_are_generated_apart():
     for X, y, wrong in ((data.X_train, data.y_train, 100), (data.X_test, data.y_test, 0)):
         clean = np.where(X[:, 1] >= generators.fpc_bayes_curve(X[:, 0]), 1, -1)
         assert np.sum(y != clean) == wrong
-
-
-def test_a_paper_has_its_own_sizes():
-    data = load_dataset("checkerboard", paper="llsvm")
-    assert data.info["rows"] == {"train": 800_000, "valid": 0, "test": 20_000}
-    clean = np.where(np.floor(4 * data.X_train).sum(axis=1) % 2 == 0, 1, -1)
-    assert np.sum(clean != data.y_train) == 160_000
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: generators.fpc_toy(10, where="left"), "where must be"),
-        (lambda: generators.fpc_toy(10, noise=1.5), "noise is a share"),
-        (lambda: generators.checkerboard(10, noise=-0.1), "noise is a share"),
-        (lambda: generators.arrowhead_matrix(0), "at least one row"),
-    ],
-)
-def test_what_cannot_be_generated_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

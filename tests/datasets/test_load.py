@@ -18,7 +18,6 @@ from kernlab.datasets import (
     load_dataset,
     verify_datasets,
 )
-from kernlab.datasets.registry import registry
 
 # Rows, and rows of the positive class, as UCI and the LIBSVM site publish them; where they are
 # KEEL's copies, as data/README.md says.
@@ -36,7 +35,6 @@ PARTS = {
 }  # fmt: skip
 OF_THE_SITE = {"a1a", "a8a", "a9a", "mushrooms", *EMBEDDED.keys() & {"breast-cancer", "spambase"}}
 OF_THE_SITE |= {"letter", "pendigits", "satimage"}
-OTHERS = [entry.name for entry in registry().sets.values() if entry.kind != "files"]
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
@@ -68,27 +66,6 @@ def test_the_parts_of_the_adult_set_come_back_to_the_byte(name):
         assert hashlib.sha256(path.read_bytes()).hexdigest() in digests[path.name]
 
 
-def test_shuttle_is_scaled_as_the_site_has_it():
-    data = load_dataset("shuttle")
-    assert data.info["rows"] == {"train": 43500, "valid": 0, "test": 14500}
-    np.testing.assert_allclose(data.X_train.min(axis=0), -1.0, atol=1e-12)
-    np.testing.assert_allclose(data.X_train.max(axis=0), 1.0, atol=1e-12)
-    assert np.bincount(data.y_train)[1] == 34108
-    assert np.bincount(data.y_test)[1] == 11478
-
-
-@pytest.mark.parametrize("name", [name for name in OTHERS if not name.startswith("swiss-roll-")])
-def test_other_sets_are_always_there(name):
-    assert dataset_available(name)
-    data = load_dataset(name)
-    assert data.X_valid is None
-    assert data.y_valid is None
-    assert len(data.y_train) == data.X_train.shape[0] == data.info["rows"]["train"]
-    assert len(data.y_test) == data.X_test.shape[0] == data.info["rows"]["test"]
-    assert data.info["features"] == data.X_train.shape[1]
-    assert data.info["classes"] == list(registry().sets[name].classes)
-
-
 def test_fpc_splits_and_scales():
     data = load_dataset("magic", paper="fpc", seed=3)
     assert data.info["rows"] == {"train": 9510, "valid": 4755, "test": 4755}
@@ -100,13 +77,6 @@ def test_fpc_splits_and_scales():
     np.testing.assert_allclose(data.X_valid, (raw.X_valid - low) / (high - low), atol=1e-12)
     np.testing.assert_allclose(data.X_test, (raw.X_test - low) / (high - low), atol=1e-12)
     assert data.X_test.max() > 1, "test rows did not take part"
-
-
-def test_seeds_decide():
-    one, same, other = (load_dataset("spambase", paper="fpc", seed=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.X_train, same.X_train)
-    np.testing.assert_array_equal(one.y_valid, same.y_valid)
-    assert not np.array_equal(one.y_test, other.y_test)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +97,6 @@ def test_every_paper_has_its_habits(paper, rows):
     assert data.info["paper"] == paper
     shares = [np.mean(y == "g") for y in (data.y_train, data.y_test)]
     assert shares[0] == pytest.approx(shares[1], abs=1e-3)
-
-
-def test_liver_disorders_as_lasn_has_it():
-    data = load_dataset("liver-disorders", paper="lasn")
-    assert data.info["rows"] == {"train": 145, "valid": 0, "test": 200}
-    assert np.sum(data.y_train) == 55
-    assert np.mean(data.y_test) == 0.5
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,17 @@
 """The papers' real files: every one loads with the counts that are known of it."""
 
 import csv
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from kernlab import paths
 from kernlab.datasets import (
     get_entry,
     load_dataset,
     measured_counts,
     protocol_rows,
-    verify_datasets,
 )
 from kernlab.datasets.files import find
 from kernlab.datasets.readers import read_file
@@ -78,14 +75,6 @@ def test_every_file_of_the_manifest_loads_with_its_counts(real_files):
             assert np.sum(parsed.y == positive) == int(positives), line["name"]
 
 
-def test_every_file_is_the_right_one(real_files):
-    found = verify_datasets()
-    assert set(found["status"]) <= {"ok", "derived", "missing"}
-    present = found[found["status"] != "missing"]
-    names = {name.rsplit("/")[-1] for name in present["file"]}
-    assert {line["file"] for line in manifest(real_files)} <= names
-
-
 @pytest.mark.parametrize("table", PRINTED)
 def test_the_tables_of_the_papers(real_files, table):
     """Wherever the data are available, every printed count is met; LASN's gammas to a percent."""
@@ -121,16 +110,6 @@ def test_the_tables_of_the_papers(real_files, table):
     assert compared >= 6
 
 
-def test_cod_rna_is_never_tested_on_the_sorted_head(real_files):
-    for options in ({}, {"paper": "lasn"}, {"paper": "hss"}, {"paper": "sparse"}):
-        data = load_dataset("cod-rna", **options)
-        assert data.info["split"] == "shuffled"
-        assert sum(data.info["rows"].values()) == 59535
-        assert any("cod-rna.t is not available" in note for note in data.info["notes"])
-        assert np.mean(data.y_test == 1) == pytest.approx(1 / 3, abs=1e-3)
-    assert "not a sample" in load_dataset("cod-rna-test-head").info["notes"][0]
-
-
 @pytest.mark.parametrize("name", ["magic", "breast-cancer", "liver-disorders"])
 def test_embedded_and_original_files_give_the_same_rows(real_files, name, monkeypatch):
     original = load_dataset(name, paper="fpc", scaling="none", seed=1)
@@ -140,38 +119,3 @@ def test_embedded_and_original_files_give_the_same_rows(real_files, name, monkey
     assert embedded.info["checksum"] != original.info["checksum"]
     for part in ("X_train", "y_train", "X_valid", "y_valid", "X_test", "y_test"):
         np.testing.assert_array_equal(getattr(embedded, part), getattr(original, part))
-
-
-def test_variants(real_files):
-    many, two = load_dataset("mnist"), load_dataset("mnist-round")
-    np.testing.assert_array_equal(two.y_train == 1, np.isin(many.y_train, [3, 6, 8, 9, 0]))
-    np.testing.assert_array_equal(two.X_test, many.X_test)
-    assert many.X_train.max() == 255
-    cover = load_dataset("covtype-2")
-    labels = np.concatenate([cover.y_train, cover.y_test])
-    assert (labels == 1).sum() == 283301
-    assert len(load_dataset("covtype").info["classes"]) == 7
-
-
-def test_parts_of_the_massive_sets(real_files):
-    susy = load_dataset("susy-30000", paper="fpc", scaling="none")
-    assert susy.X_train.shape == (24000, 8)
-    assert susy.info["rows"] == {"train": 24000, "valid": 3000, "test": 3000}
-    higgs = load_dataset("higgs-7500", paper="fpc")
-    assert higgs.info["rows"] == {"train": 6500, "valid": 500, "test": 500}
-    assert any("subset" in note for note in susy.info["notes"])
-
-
-def test_a_read_only_folder_is_enough(real_files, tmp_path, monkeypatch):
-    folder = tmp_path / "Nur lesen ä"
-    folder.mkdir()
-    for name in ("heart_scale.xz", "svmguide1.xz", "svmguide1.t.xz"):
-        shutil.copy(real_files / name, folder / name)
-    folder.chmod(0o555)
-    monkeypatch.setenv("KERNLAB_DATA", str(folder))
-    monkeypatch.setenv("KERNLAB_CACHE", str(folder / "cache"))
-    monkeypatch.setattr(paths, "downloads_dir", lambda: folder / "downloads")
-    monkeypatch.chdir(folder)
-    assert load_dataset("svmguide1").X_train.shape == (3089, 4)
-    assert load_dataset("heart_scale").X_train.shape[1] == 13
-    folder.chmod(0o755)

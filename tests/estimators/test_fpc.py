@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from kernlab import FPC, load_dataset, sweep
+from kernlab import FPC, sweep
 from kernlab.approximations import PolynomialMap
 from kernlab.datasets.generators import fpc_toy
 from kernlab.estimators.fpc import largest_degree
@@ -18,7 +18,7 @@ from kernlab.solvers import solve_hinge_admm
 from kernlab.solvers.hinge import passes
 
 X, Y = fpc_toy(600, seed=0)
-NEW, TRUE = fpc_toy(500, noise=0.0, seed=1)
+NEW, _ = fpc_toy(500, noise=0.0, seed=1)
 CODES = (Y > 0).astype(int)
 
 
@@ -73,17 +73,6 @@ def test_to_optimum_is_the_linear_programme(degree):
     assert chebyshev.result_.objective == pytest.approx(reached, rel=1e-6)
 
 
-def test_high_degrees_in_powers_say_that_they_cannot_hold_the_optimum():
-    with pytest.warns(UserWarning, match="cannot hold the minimiser in double precision"):
-        FPC(9, to_optimum=True).fit(X, Y)
-
-
-def test_the_toy_takes_few_steps_at_the_usual_stop_and_very_many_beyond():
-    toy, labels = fpc_toy(1000, seed=0)
-    assert 3 <= FPC(9, tol=10**-3.2, max_iter=5000).fit(toy, labels).n_iter_ <= 5
-    assert FPC(9, tol=1e-5, max_iter=5000).fit(toy, labels).n_iter_ > 1000
-
-
 # ------------------------------------------------------------------------------ weights
 @pytest.mark.parametrize("settings", [{}, {"max_iter": 1}, {"basis": "chebyshev"}])
 def test_weights_are_repetitions_and_rows_of_weight_zero_are_not_there(settings):
@@ -101,16 +90,6 @@ def test_weights_are_repetitions_and_rows_of_weight_zero_are_not_there(settings)
 
 
 # ------------------------------------------------------------------------------ streaming
-def test_blocks_and_threads_do_not_change_the_machine(monkeypatch):
-    expected = FPC(4).fit(X, Y)
-    for name, value in (("PASS_BYTES", 1), ("GRAM_BYTES", 1), ("VALUES_PER_THREAD", 100)):
-        monkeypatch.setattr(passes, name, value)
-    monkeypatch.setenv("KERNLAB_NUM_THREADS", "3")
-    np.testing.assert_allclose(
-        FPC(4).fit(X, Y).decision_function(NEW), expected.decision_function(NEW), rtol=1e-8
-    )
-
-
 @pytest.mark.parametrize("settings", [{}, {"n_centres": 50}, {"to_optimum": True, "max_iter": 9}])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_memory_grows_with_the_rows_not_with_rows_times_features(settings, monkeypatch):
@@ -142,14 +121,6 @@ def test_memory_is_predicted_before_it_is_taken():
 
 
 # --------------------------------------------------------------------- choosing the degree
-@pytest.mark.parametrize(
-    ("rows", "features", "expected"),
-    [(9510, 10, 3), (4_000_000, 8, 5), (10_000_000, 28, 2), (3299, 166, 2), (122_528, 3, 10)],
-)
-def test_the_papers_range_of_degrees(rows, features, expected):
-    assert largest_degree(rows, features) == expected
-
-
 @pytest.mark.parametrize(
     "settings",
     [{"basis": "power"}, {"basis": "chebyshev"}, {"basis": "chebyshev", "to_optimum": True}],
@@ -212,44 +183,3 @@ def test_few_rows_and_rare_classes_can_still_be_validated():
     assert machine.score(X, labels) > 0.9
     flowers, species = load_iris(return_X_y=True)
     assert FPC(random_state=0).fit(flowers, species).score(flowers, species) > 0.85
-
-
-# ------------------------------------------------------------------------------ hard input
-def test_constant_columns_change_nothing_but_the_number_of_centres():
-    constant, new = (np.insert(rows, 1, 7.0, axis=1) for rows in (X, NEW))
-    machine = FPC(3).fit(constant, Y)
-    assert machine.n_centres_ == 20
-    plain = FPC(3, n_centres=20).fit(X, Y)
-    np.testing.assert_allclose(
-        machine.decision_function(new), plain.decision_function(NEW), rtol=1e-6, atol=1e-8
-    )
-    assert plain.approximation_.centre_check_.rank == 10, "as in Table V, more than the dimension"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"alpha": 0}, "alpha must be a positive number"),
-        ({"to_optimum": True, "beta": 2.0}, "'hinge-interior' takes no beta: leave out beta=2.0"),
-        ({"validation": 1.5, "degree": "cv"}, "validation=1.5 is not a share"),
-        ({"validation": 1, "degree": "cv"}, "validation=1 folds of 600 rows"),
-        ({"validation": (NEW, np.full(500, 3)), "degree": "cv"}, r"labels not trained on: \[3\]"),
-        ({"n_centres": 10_000}, "exceeds the 600 rows"),
-    ],
-)
-def test_bad_parameters_say_what_is_wrong(changes, message):
-    with pytest.raises(ValueError, match=message):
-        FPC(**{"degree": 3} | changes).fit(X, Y)
-
-
-def test_rows_that_are_not_scaled_are_warned_about():
-    with pytest.warns(UserWarning, match="Use scaling='unit'"):
-        FPC(2, scaling="none").fit(1000 * X, Y)
-
-
-@pytest.mark.usefixtures("real_data")
-def test_magic_as_in_table_ii():
-    magic = load_dataset("magic", paper="fpc", seed=0)
-    machine = FPC(validation=(magic.X_valid, magic.y_valid)).fit(magic.X_train, magic.y_train)
-    assert (machine.degree_, machine.n_centres_) == (3, 286)
-    assert machine.score(magic.X_test, magic.y_test) == pytest.approx(0.851, abs=0.012)

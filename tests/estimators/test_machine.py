@@ -128,24 +128,6 @@ def test_without_a_kernel_of_inner_products_nothing_is_bounded():
     assert machine("hss", "newton-cg").fit(X, Y).result_.dual_objective is None
 
 
-def test_solvers_may_take_what_the_approximation_has_left(monkeypatch):
-    told = []
-    spec = SOLVERS["newton"]
-
-    def noted(data, y, *, max_memory=None, **others):
-        told.append(max_memory)
-        return solve(data, y, max_memory=max_memory, **others)
-
-    solve = spec.solve
-    parameters = spec.parameters
-    monkeypatch.setattr(type(spec), "parameters", parameters)
-    monkeypatch.setitem(SOLVERS, "newton", type(spec)(**{**vars(spec), "solve": noted}))
-    machine("exact", "newton").fit(X, Y)
-    fitted = machine("exact", "newton", max_memory="10MB").fit(X, Y)
-    assert told[0] is None
-    assert told[1] == 10_000_000 - fitted.approximation_.nbytes
-
-
 def test_machines_that_share_are_each_as_if_alone():
     """One approximation, the costs of each solver at once, and decisions in one pass."""
     machines = [

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from reference import optimum
 from sklearn.datasets import load_digits, make_blobs, make_moons
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import LinearSVC
 
 from kernlab import SparseCholeskySVC, sweep
 from kernlab.approximations.compact import NearlyDiagonalWarning
 from kernlab.approximations.compact import approximation as compact
-from kernlab.datasets import load_dataset
 from kernlab.datasets.generators import swiss_roll
 from kernlab.estimators.sparse import best_sigma, cross_validate_sigma
 from kernlab.runtime import MemoryLimitError
@@ -62,14 +60,6 @@ def test_both_paths_reach_the_optimum_of_the_kernel_as_defined(solver, C, interc
     )  # fmt: skip
 
 
-def test_the_hinge_by_the_thesis_path():
-    """Equation 35 prints the hinge; LinearSVC, which the thesis used, has the squared one."""
-    hinge = machine(loss="hinge", max_iter=1_000_000).fit(X, Y)
-    K = by_definition(X, X, 0.2, 3) + 1e-4 * np.eye(300)
-    best = optimum(K, SIGNS, 1.0, "hinge", "penalised")
-    assert hinge.result_.objective == pytest.approx(best, rel=1e-4)
-
-
 def test_it_is_the_thesis_listing_with_its_permutation_put_right():
     """Appendix B in dense algebra: K, L, LinearSVC, L^T D lambda = w, and lambda[argsort(P)]."""
     ours = machine(sigma=0.1, max_iter=100_000, tol=1e-8).fit(X, Y)
@@ -84,19 +74,6 @@ def test_it_is_the_thesis_listing_with_its_permutation_put_right():
     assert np.abs(as_printed - corrected).max() > 0.5
     assert ours.sparsity_ == pytest.approx(1 - np.count_nonzero(K) / K.size)
     assert ours.factor_sparsity_ == pytest.approx(1 - np.count_nonzero(L) / L.size, abs=0.01)
-
-
-def test_a_path_never_takes_the_other(monkeypatch):
-    def fails(*arguments, **others):
-        raise AssertionError("the other path")
-
-    monkeypatch.setattr(compact, "factorise", fails)
-    fitted = machine(solver="newton").fit(X, Y)
-    assert "approximate: factor" not in fitted.timings_
-    with pytest.raises(AssertionError, match="the other path"):
-        machine(solver="cholesky").fit(X, Y)
-    with pytest.warns(ConvergenceWarning, match="newton-cg stopped"):
-        machine(solver="newton", max_iter=1, C=100.0).fit(X, Y)
 
 
 @PATHS
@@ -118,30 +95,7 @@ def test_a_grid_assembles_its_matrix_once(solver, monkeypatch):
         assert row.validation_accuracy == pytest.approx(alone.score(NEW, NEW_Y), abs=0.004)
 
 
-@PATHS
-def test_merging_equal_rows_changes_the_matrix_and_not_the_optimum(solver):
-    rows, weights = np.round(X, 1), np.repeat([1.0, 2.0], 150)
-    settings = {"solver": solver, "tol": 1e-9, "max_iter": 1_000_000}
-    plain = machine(**settings).fit(rows, Y, sample_weight=weights)
-    merged = machine(merge=True, **settings).fit(rows, Y, sample_weight=weights)
-    assert merged.approximation_.rank_ == len(merged.distinct_.first) < 300
-    assert merged.distinct_.counts.sum() == 300
-    assert merged.result_.objective == pytest.approx(plain.result_.objective, rel=1e-6)
-    np.testing.assert_allclose(
-        merged.decision_function(NEW), plain.decision_function(NEW), atol=1e-4
-    )
-    assert plain.distinct_ is None
-    assert machine(merge=True, solver="newton").fit(X, Y).distinct_ is None
-
-
 # ------------------------------------------------------------------------- choice of the width
-def test_the_default_width_keeps_the_matrix_sparse():
-    assert SparseCholeskySVC(solver="newton").fit(X, Y).sparsity_ == pytest.approx(0.75, abs=0.01)
-    assert SparseCholeskySVC(sparsity=0.95).fit(X, Y).sparsity_ == pytest.approx(0.95, abs=0.01)
-    traded = machine(alpha="trade-off").fit(X, Y)
-    assert traded.approximation_.kernel_.alpha != pytest.approx(1 / 0.6)
-
-
 def test_cross_validation_sees_training_rows_only_and_keeps_the_floor():
     widths = [0.001, 0.05, 0.1, 0.2, 5.0]
     how = {"floor": 0.7, "random_state": 0}
@@ -173,22 +127,6 @@ def test_the_estimator_cross_validates_by_itself_and_forgets_it(solver):
 
 
 # ---------------------------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"solver": "smo"}, "solver='smo' is not one of 'cholesky', 'newton'"),
-        ({"solver": "newton", "loss": "hinge"}, "solver='newton' offers loss='squared_hinge'"),
-        ({"loss": "log"}, "offers loss='squared_hinge' or 'hinge'"),
-        ({"loss": "hinge", "intercept": "free"}, "intercept="),
-        ({"ordering": "best"}, "ordering='best'"),
-        ({"backend": "mumps"}, "backend='mumps'"),
-    ],
-)
-def test_bad_parameters_say_what_is_wrong(changes, message):
-    with pytest.raises(ValueError, match=message):
-        machine(**changes).fit(X, Y)
-
-
 @PATHS
 def test_below_askeys_bound_and_near_the_diagonal_it_is_said(solver):
     digits, labels = load_digits(return_X_y=True)
@@ -212,16 +150,6 @@ def test_what_does_not_fit_names_the_path_that_does():
     )
     with pytest.raises(MemoryLimitError, match="entries predicted from a sample"):
         machine(sigma=0.5, solver="newton", max_memory="16MB").fit(rows, classes)
-
-
-@PATHS
-@pytest.mark.usefixtures("real_data")
-def test_svmguide1_as_in_figure_6(solver):
-    """At sigma = 16 the text reads 94 % and a sparsity of 0.88 off Figure 6; both are a bit off."""
-    data = load_dataset("svmguide1", paper="sparse")
-    fitted = SparseCholeskySVC(sigma=16.0, solver=solver).fit(data.X_train, data.y_train)
-    assert fitted.sparsity_ == pytest.approx(0.84, abs=0.001)
-    assert fitted.score(data.X_test, data.y_test) == pytest.approx(0.9615, abs=0.001)
 
 
 def test_no_better_than_the_majority_or_a_line_is_told_with_the_figures():

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import dump_svmlight_file, load_digits, make_moons
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
@@ -90,21 +89,6 @@ def test_a_prescribed_number_of_runs_begins_anew_at_every_cost(n_classes):
         assert row.train_accuracy == alone.score(X, labels)
 
 
-@pytest.mark.parametrize(
-    "costs",
-    [2.0, np.float32(2.0), (2.0,), np.array([2.0]), np.array(2.0), range(2, 3), pd.Series([2.0])],
-    ids=lambda costs: type(costs).__name__,
-)
-def test_the_values_of_a_grid_may_come_in_any_sequence_or_alone(costs):
-    table = sweep(LASN(10), X, Y, {"C": costs, "landmarks": "first"})
-    assert list(table["C"]) == [2.0]
-    assert list(table["landmarks"]) == ["first"]
-    twice = sweep(LASN(10, landmarks="first"), X, Y, {"C": [2.0, 1.0, 2.0]})
-    assert list(twice["C"]) == [2.0, 1.0, 2.0]
-    assert twice["objective"][0] == twice["objective"][2]
-    assert twice["objective"][0] == pytest.approx(table["objective"][0], rel=1e-4)
-
-
 def test_regressors():
     t = np.sin(3 * X[:, 0])
     grid = {"C": COSTS, "epsilon": [0.01]}
@@ -149,14 +133,6 @@ def test_estimators_of_others_are_fitted_point_by_point(estimator, grid, tmp_pat
     assert np.abs(from_file["cv_accuracy"] - table["cv_accuracy"]).max() < 0.02
 
 
-def test_columns_of_a_table_keep_their_names():
-    table = pd.DataFrame(X, columns=["across", "up"])
-    pick = make_pipeline(make_column_transformer(("passthrough", ["up"])), LinearSVC())
-    found = sweep(pick, table, Y, {"linearsvc__C": [1.0]}, validation=3)
-    expected = cross_val_score(LinearSVC(C=1.0), X[:, 1:], Y, cv=3)
-    assert found["cv_accuracy"][0] == pytest.approx(expected.mean())
-
-
 # ------------------------------------------------------------------------------ what is shared
 def test_what_the_solver_alone_is_told_costs_one_pass_over_the_kernel():
     kernel, asked = counting()
@@ -187,7 +163,7 @@ def test_nested_landmarks_cost_one_map():
     ("machine", "name"),
     [
         (LASN(gamma=1.0, tol=1e-9, random_state=0), "n_landmarks"),
-        (LLSVM(gamma=1.0, tol=1e-7, max_iter=5000, random_state=0), "n_landmarks"),
+        (LLSVM(gamma=1.0, tol=1e-6, max_iter=2000, random_state=0), "n_landmarks"),
         (general("nystrom", "newton", tol=1e-9), "approximation_params__n_landmarks"),
     ],
     ids=["LASN", "LLSVM", "KernelMachine"],
@@ -211,14 +187,6 @@ def test_nested_machines_are_those_on_the_first_landmarks(machine, name):
         assert smaller.apply(lambda o: o.is_monotonic_decreasing).all()
 
 
-def test_more_landmarks_than_directions_is_no_failure():
-    rows = np.repeat(np.eye(3), 20, axis=0)
-    grid = {"n_landmarks": [2, 30]}
-    table = sweep(LASN(random_state=0), rows, np.arange(60) % 2, grid, nested=True)
-    assert list(table["rank"]) == [2, 3]
-    assert list(table["status"]) == ["ok", "ok"]
-
-
 # ------------------------------------------------------------------------------- validation
 @pytest.mark.parametrize("weighted", [False, True])
 def test_folds_are_averaged(weighted):
@@ -238,16 +206,6 @@ def test_folds_are_averaged(weighted):
         assert row.cv_accuracy == pytest.approx(np.mean(scores), abs=0.005)
         assert row.cv_accuracy_sd == pytest.approx(np.std(scores, ddof=1), abs=0.01)
         assert (row.n_train, row.rank) == (200, 20)
-
-
-def test_a_file_is_swept_as_its_rows(tmp_path):
-    dump_svmlight_file(X, Y, str(tmp_path / "rows.svm"), zero_based=False)
-    machine, grid = LASN(20, landmarks="first", gamma=1.0), {"C": COSTS}
-    for validation in (None, 3, (NEW, NEW_Y)):
-        expected = sweep(machine, X, Y, grid, validation=validation)
-        found = sweep(machine, tmp_path / "rows.svm", None, grid, validation=validation)
-        numbers = [c for c in expected if c.startswith(("objective", "cv", "train", "valid"))]
-        pd.testing.assert_frame_equal(found[numbers], expected[numbers], rtol=1e-3, atol=0.01)
 
 
 # ------------------------------------------------------------------------------- failures
@@ -293,9 +251,3 @@ def test_a_fold_that_fails_is_a_failed_row(bad_fold):
 def test_impossible_grids_are_refused(machine, grid, nested, message):
     with pytest.raises(ValueError, match=message):
         sweep(machine, X, Y, grid, nested=nested)
-
-
-def test_maps_that_are_not_nested_say_so():
-    table = sweep(LASN(factor="eigen-drop"), X, Y, {"n_landmarks": [3, 5]}, nested=True)
-    assert list(table["status"]) == ["failed"] * 2
-    assert "factor='cholesky' is" in table["message"][0]

@@ -83,14 +83,10 @@ def cut_off(content, draw):
     return content[: draw.integers(len(content) + 1)]
 
 
-def cut_out(content, draw):
+def cut_out_or_repeat(content, draw):
     start, stop = np.sort(draw.integers(0, len(content) + 1, 2))
-    return content[:start] + content[stop:]
-
-
-def twice(content, draw):
-    start, stop = np.sort(draw.integers(0, len(content) + 1, 2))
-    return content[:stop] + content[start:]
+    first, then = (start, stop) if draw.random() < 0.5 else (stop, start)
+    return content[:first] + content[then:]
 
 
 def insert_a_word(content, draw):
@@ -104,7 +100,14 @@ def insert_by_a_blank(content, draw):
     return content[:place] + TOKENS[draw.integers(len(TOKENS))] + content[place:]
 
 
-CHANGES = (flip_a_bit, cut_off, cut_out, twice, insert_a_word, insert_by_a_blank)
+CHANGES = (
+    flip_a_bit,
+    cut_off,
+    cut_out_or_repeat,
+    cut_out_or_repeat,
+    insert_a_word,
+    insert_by_a_blank,
+)
 
 
 def judge_file(damaged, folder):

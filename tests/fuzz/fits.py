@@ -130,10 +130,10 @@ def rows(draw):
     p = int(pick(draw, (1, 2, 2, 3, 10, 40))) if draw.random() < 0.98 else 5000
     n = min(n, 30) if p == 5000 else n
     X, said = draw.normal(size=(n, p)), [f"{n} x {p}"]
-    for change in draw.choice(CHANGES, size=draw.integers(0, 3), replace=False):
-        if change not in RARE or draw.random() < 0.3:
-            X = change(draw, X)
-            said.append(change.__name__)
+    for name in draw.choice([*CHANGES], size=draw.integers(0, 3), replace=False):
+        if name not in RARE or draw.random() < 0.3:
+            X = CHANGES[name](draw, X)
+            said.append(name)
     return X, " ".join(said)
 
 
@@ -142,45 +142,9 @@ def one_far_row(draw, X):
     return X
 
 
-def columns_of_all_scales(draw, X):
-    return X * 10.0 ** draw.integers(-8, 9, X.shape[1])
-
-
-def far_from_the_origin(draw, X):
-    return X + 10.0 ** draw.integers(2, 10)
-
-
 def constant_columns(draw, X):
     X[:, draw.random(X.shape[1]) < 0.5] = 3.0
     return X
-
-
-def all_rows_alike(draw, X):
-    return np.repeat(X[:1], len(X), axis=0)
-
-
-def duplicates(draw, X):
-    return X[draw.integers(0, 1 + len(X) // 4, len(X))]
-
-
-def mostly_zero(draw, X):
-    return np.where(draw.random(X.shape) < 0.9, 0.0, X)
-
-
-def all_zero(draw, X):
-    return np.zeros_like(X)
-
-
-def whole_numbers(draw, X):
-    return np.round(3 * X)
-
-
-def very_small(draw, X):
-    return X * 10.0 ** draw.integers(-320, -8)
-
-
-def very_large(draw, X):
-    return X * 10.0 ** draw.integers(8, 300)
 
 
 def not_a_number(draw, X):
@@ -188,16 +152,22 @@ def not_a_number(draw, X):
     return X
 
 
-def on_a_line(draw, X):
-    return np.outer(X[:, 0], np.arange(1.0, 1 + X.shape[1]))
-
-
-CHANGES = (
-    one_far_row, columns_of_all_scales, far_from_the_origin, constant_columns, all_rows_alike,
-    duplicates, mostly_zero, all_zero, whole_numbers, very_small, very_large, not_a_number,
-    on_a_line,
-)  # fmt: skip
-RARE = (not_a_number, very_large, all_zero, all_rows_alike)  # nearly always refused
+CHANGES = {
+    "one far row": one_far_row,
+    "columns of all scales": lambda draw, X: X * 10.0 ** draw.integers(-8, 9, X.shape[1]),
+    "far from the origin": lambda draw, X: X + 10.0 ** draw.integers(2, 10),
+    "constant columns": constant_columns,
+    "all rows alike": lambda draw, X: np.repeat(X[:1], len(X), axis=0),
+    "duplicates": lambda draw, X: X[draw.integers(0, 1 + len(X) // 4, len(X))],
+    "mostly zero": lambda draw, X: np.where(draw.random(X.shape) < 0.9, 0.0, X),
+    "all zero": lambda draw, X: np.zeros_like(X),
+    "whole numbers": lambda draw, X: np.round(3 * X),
+    "very small": lambda draw, X: X * 10.0 ** draw.integers(-320, -8),
+    "very large": lambda draw, X: X * 10.0 ** draw.integers(8, 300),
+    "not a number": not_a_number,
+    "on a line": lambda draw, X: np.outer(X[:, 0], np.arange(1.0, 1 + X.shape[1])),
+}
+RARE = ("not a number", "very large", "all zero", "all rows alike")  # nearly always refused
 
 
 def in_some_form(draw, X):

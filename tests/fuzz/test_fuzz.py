@@ -1,4 +1,6 @@
-"""A thousand hostile fits and five hundred damaged files, always the same; see `run.py`."""
+"""Six hundred hostile fits and three hundred damaged files, always the same; see `run.py`."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,14 +13,14 @@ from kernlab import LASN
 EACH = 100
 
 
-@pytest.mark.parametrize("first", range(0, 1000, EACH))
+@pytest.mark.parametrize("first", range(0, 600, EACH))
 def test_hostile_fits_are_right_or_clearly_refused(first):
     verdicts = {seed: judge(make_case(seed)) for seed in range(first, first + EACH)}
     assert not {seed: verdict for seed, verdict in verdicts.items() if verdict.is_finding}
     assert sum(verdict.what == "ok" for verdict in verdicts.values()) > EACH / 3
 
 
-@pytest.mark.parametrize("first", range(0, 500, EACH))
+@pytest.mark.parametrize("first", range(0, 300, EACH))
 def test_damaged_files_are_read_strictly_or_clearly_refused(first, tmp_path):
     verdicts = {s: judge_file(make_file(s), tmp_path) for s in range(first, first + EACH)}
     assert not {seed: verdict for seed, verdict in verdicts.items() if verdict.is_finding}
@@ -33,7 +35,7 @@ class FalseBound(LASN):
         (result,) = attributes["results_"]
         claimed = result.objective * (1 - 1e-9)
         better = result.coefficients * 0.9  # whose objective is another
-        attributes["results_"] = [_replaced(result, coefficients=better, dual_objective=claimed)]
+        attributes["results_"] = [replace(result, coefficients=better, dual_objective=claimed)]
         return super().become(attributes)
 
 
@@ -51,26 +53,12 @@ class Unclear(LASN):
         return np.ones(3) @ np.ones(4)
 
 
-class Crashing(LASN):
-    """It breaks with what is no refusal."""
-
-    def become(self, attributes):
-        raise KeyError("landmarks")
-
-
-def _replaced(result, **changes):
-    from dataclasses import replace
-
-    return replace(result, **changes)
-
-
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
         (FalseBound, "a false claim"),
         (NotFinite, "decisions are not finite"),
         (Unclear, "unclear error"),
-        (Crashing, "unclear error"),
         (LASN, "ok"),
     ],
 )

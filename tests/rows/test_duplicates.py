@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernlab import SparseCholeskySVC
-from kernlab.estimators.sparse import cross_validate_sigma
 from kernlab.rows import distinct_rows, products
 
 RNG = np.random.default_rng(0)
@@ -77,41 +76,3 @@ def test_merging_leaves_the_machine_as_it_is(solver, intercept, weighted):
         merged.decision_function(NEW), plain.decision_function(NEW), atol=2e-4
     )
     assert merged.approximation_.matrix_.nnz < plain.approximation_.matrix_.nnz / 2
-    at = merged.distinct_.first[merged.support_]
-    for row, dual in zip(at[:20], merged.dual_coef_[0][:20], strict=True):
-        like = np.all(GRID[row] == GRID, axis=1) & (LABELS[row] == LABELS)
-        if weights is not None:
-            like &= weights == weights[row]
-        every = np.zeros(600)
-        every[plain.support_] = plain.dual_coef_[0]
-        assert every[like].sum() == pytest.approx(dual, abs=1e-4)
-
-
-def test_many_classes_and_sparse_rows_are_merged_alike():
-    classes = LABELS + 2 * (GRID[:, 0] > 0.5)
-    plain = machine(solver="newton").fit(GRID, classes)
-    for rows in (GRID, sp.csr_matrix(GRID)):
-        merged = machine(solver="newton", merge=True).fit(rows, classes)
-        assert len(merged.results_) == 4
-        np.testing.assert_allclose(
-            merged.decision_function(NEW), plain.decision_function(NEW), atol=1e-5
-        )
-
-
-def test_without_equal_rows_nothing_is_merged():
-    merged = machine(solver="newton", merge=True).fit(NEW, NEW[:, 0] > 0.5)
-    assert merged.distinct_ is None
-    assert merged.approximation_.matrix_.shape == (200, 200)
-
-
-def test_the_floor_is_that_of_the_distinct_rows():
-    """Many rows at a few places: their matrix is dense, that of the places is not."""
-    places = RNG.random((200, 2))
-    X = np.vstack([places, np.repeat(places[:10], 200, axis=0)])
-    y = X[:, 0] > 0.5
-    how = {"sigmas": [0.02], "floor": 0.95, "random_state": 0}
-    plain = cross_validate_sigma(machine(solver="newton"), X, y, **how)
-    merged = cross_validate_sigma(machine(solver="newton", merge=True), X, y, **how)
-    assert "below the floor" in plain.status[0]
-    assert merged.status[0] == "ok"
-    assert merged.sparsity[0] > 0.97

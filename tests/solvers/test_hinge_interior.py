@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations import PolynomialMap
 from kernlab.features import Features
 from kernlab.solvers import solve_hinge_interior
-from kernlab.solvers.hinge.interior import direction, nearly_dependent, orthonormal_mix
-from kernlab.solvers.hinge.passes import Data
 
 M = 400
 WEIGHTS = np.random.default_rng(6).integers(0, 4, M).astype(float)
@@ -161,31 +157,6 @@ def test_a_run_that_stops_early_is_followed_by_one_that_does_not():
 
 
 # --------------------------------------------------------------- what falls short, and what is lost
-@pytest.mark.parametrize("features", [plain(), huddled(0.01, 4)], ids=["plain", "dependent"])
-@pytest.mark.parametrize("steps", [1, 3])
-def test_a_few_steps_are_a_few_steps_and_their_best_is_handed_back(features, steps):
-    seen = []
-    with pytest.warns(ConvergenceWarning, match="hinge-interior stopped .* gap") as caught:
-        result = solve_hinge_interior(*features, max_iter=steps, callback=seen.append)
-    assert len(caught) == 1
-    assert result.n_iter == steps
-    assert not result.converged
-    assert result.objective == pytest.approx(loss(*features, result.coefficients), rel=1e-9)
-    assert result.objective <= min(row["objective"] for row in seen) * (1 + 1e-6)
-    assert result.dual_objective <= linear_programme(*features) + 1e-9
-
-
-def test_it_is_never_worse_than_its_start():
-    F, y = plain()
-    best = solve_hinge_interior(F, y)
-    again = solve_hinge_interior(F, y, start=0.9 * best.coefficients)
-    assert again.objective == pytest.approx(best.objective, rel=1e-5)
-    assert again.trace[0]["objective"] == pytest.approx(loss(F, y, 0.9 * best.coefficients))
-    with pytest.warns(ConvergenceWarning):
-        short = solve_hinge_interior(F, y, start=best.coefficients, tol=1e-12, max_iter=1)
-    assert loss(F, y, short.coefficients) <= best.objective * (1 + 1e-12)
-
-
 def test_objective_and_gap_are_those_of_the_coefficients_also_where_a_basis_loses_them():
     """Combinations of the features are asked for their weights after all."""
     F, y = huddled(0.1, 4)
@@ -203,60 +174,3 @@ def test_objective_and_gap_are_those_of_the_coefficients_also_where_a_basis_lose
         assert result.objective == pytest.approx(reached, rel=1e-6)
         assert result.trace[-1]["objective"] == result.objective <= 1.0
         assert not result.converged
-
-
-# ----------------------------------------------------------------------------- the parts
-@given(
-    dz=st.floats(-3, 3),
-    y=st.sampled_from([-1.0, 1.0]),
-    a=st.floats(0.01, 0.99),
-    xi=st.floats(0.01, 5),
-    eta=st.floats(0.01, 5),
-    centre=st.floats(0, 2),
-)
-@settings(max_examples=50, deadline=None)
-def test_the_direction_solves_newtons_equations(dz, y, a, xi, eta, centre):
-    z, bend_a, bend_xi = 0.3, 0.01, -0.02
-    da, dxi, deta = direction(dz, y, z, a, xi, eta, centre, bend_a, bend_xi)
-    scale = 1.0 + abs(da) * (xi + eta) + abs(dxi) + abs(deta)
-    assert eta * da + a * deta + eta * a + bend_a == pytest.approx(centre, abs=1e-9 * scale)
-    left = (1 - a) * dxi - xi * da + xi * (1 - a) - bend_xi
-    assert left == pytest.approx(centre, abs=1e-9 * scale)
-    assert (xi + dxi) - (eta + deta) == pytest.approx(1 - y * (z + dz), abs=1e-9 * scale)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_mix_makes_features_orthonormal_and_leaves_out_what_does_not_exist(weighted):
-    F, _ = huddled(0.01, 4)
-    doubled = np.column_stack([F, F[:, :3] - F[:, 3:6], np.zeros(M)])
-    weights = np.random.default_rng(2).random(M) + 0.1 if weighted else None
-    data = Data(doubled, weights)
-    mix = orthonormal_mix(data, data.gram())
-    assert mix.shape == (F.shape[1] + 4, F.shape[1])
-    scaled = (doubled @ mix) * (1.0 if weights is None else weights[:, None])
-    np.testing.assert_allclose(scaled.T @ (doubled @ mix), np.eye(F.shape[1]), atol=1e-3)
-
-
-def test_near_dependence_is_seen_whatever_the_units():
-    F, _ = huddled(0.1, 2)
-    scaled = F * np.logspace(-6, 6, F.shape[1])
-    assert not nearly_dependent(F.T @ F)
-    assert not nearly_dependent(scaled.T @ scaled)
-    dependent = np.column_stack([F, F @ np.ones(F.shape[1])])
-    assert nearly_dependent(dependent.T @ dependent)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"loss": "squared_hinge"}, "minimises the hinge loss"),
-        ({"intercept": "free"}, "offers intercept='none' or 'penalised'"),
-        ({"max_iter": 2.5}, "max_iter must be a whole number"),
-        ({"start": np.zeros(3)}, "start must be 10 weights"),
-        ({"F": np.full((M, 10), np.nan)}, "values that are not finite"),
-    ],
-)
-def test_bad_parameters_say_what_is_wrong(changes, message):
-    F, y = plain()
-    with pytest.raises((ValueError, TypeError), match=message):
-        solve_hinge_interior(changes.pop("F", F), y, **changes)

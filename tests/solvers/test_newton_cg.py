@@ -31,15 +31,6 @@ def test_it_is_newtons_method_on_a_factor(intercept, C):
         assert ours.intercept == pytest.approx(ours.coefficients.sum(), abs=1e-6)
 
 
-def test_rows_beyond_their_margin_have_no_dual_variable():
-    result = solve_newton_cg(K, Y, C=1000.0, intercept="free")
-    margins = Y * (K @ result.coefficients + result.intercept)
-    beyond = margins > 1.0 + 1e-4
-    assert 20 < beyond.sum() < 230
-    assert not result.coefficients[beyond].any()
-    assert np.all(result.coefficients[margins < 1.0 - 1e-4] != 0.0)
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -84,34 +75,6 @@ def test_problems_share_their_products_and_are_each_solved_as_if_alone():
     assert sum(shared.widths) == pytest.approx(sum(products), rel=0.05)
 
 
-@INTERCEPTS
-def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(intercept):
-    kernel = rbf_kernel(X, gamma=2.0)  # singular once a row is repeated: no shift here
-    weights = np.arange(250) % 3
-    rows = np.repeat(np.arange(250), weights)
-    shared = {"C": 1.0, "intercept": intercept, "tol": 1e-8}
-    weighted = solve_newton_cg(kernel, Y, sample_weight=weights, **shared)
-    repeated = solve_newton_cg(kernel[np.ix_(rows, rows)], Y[rows], **shared)
-    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
-    assert not weighted.coefficients[weights == 0].any()
-    np.testing.assert_allclose(
-        kernel @ weighted.coefficients + weighted.intercept,
-        kernel[:, rows] @ repeated.coefficients + repeated.intercept,
-        atol=1e-6,
-    )
-
-
-@INTERCEPTS
-def test_a_good_start_is_taken_and_a_far_one_does_no_harm(intercept):
-    cold = solve_newton_cg(K, Y, C=10.0, intercept=intercept)
-    warm = solve_newton_cg(K, Y, C=10.0, intercept=intercept, start=cold)
-    assert warm.n_iter <= 1 < cold.n_iter
-    assert warm.objective == pytest.approx(cold.objective, rel=1e-10)
-    elsewhere = (1000.0 * np.random.default_rng(0).normal(size=250), 3.0)
-    far = solve_newton_cg(K, Y, C=10.0, intercept=intercept, start=elsewhere)
-    assert far.objective == pytest.approx(cold.objective, rel=1e-8)
-
-
 def test_each_step_decreases_the_objective():
     seen, matrix = [], Counted(K)
     result = solve_newton_cg(matrix, Y, C=1e4, intercept="free", callback=seen.append)
@@ -152,20 +115,6 @@ def test_an_iteration_cut_short_reports_what_is_true_of_its_point(limit, interce
         found = solve_newton_cg(kernel, y, tol=1e-8, start=start, **limit, **problem)
         assert found.objective >= best * (1.0 - 1e-9)
         assert_true(found, y, best=best, loss="squared_hinge", kernel=kernel, **problem)
-
-
-@pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_products": 4}])
-def test_a_limit_that_is_reached_is_warned_about_once_with_the_figure(limit):
-    columns = np.column_stack([Y, -Y, Y])
-    with pytest.warns(ConvergenceWarning, match="newton-cg stopped .* a KKT residual") as said:
-        results = solve_newton_cg(K, columns, C=100.0, **limit)
-    assert len([w for w in said if issubclass(w.category, ConvergenceWarning)]) == 1
-    assert said[0].filename == __file__
-    for result in results:
-        assert not result.converged
-        assert result.kkt_residual > 1e-5
-        assert result.gap >= 0.0
-        assert result.objective < 100.0 * 250
 
 
 def test_an_indefinite_kernel_is_named():

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernlab.features import Features, as_features
@@ -14,7 +13,6 @@ from kernlab.solvers.problems import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))
 INTERCEPT = pytest.mark.parametrize("intercept", ["penalised", "none"])
-FORMS = (np.asarray, sp.csr_matrix, lambda F: F.astype(np.float32))
 
 
 def problem(seed=0, n=500, p=8):
@@ -45,28 +43,28 @@ def in_blocks(F, y, **parameters):
 # --------------------------------------------------------------------------- the optimum
 @LOSS
 @INTERCEPT
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("block_rows", [60, None])
-def test_blocks_and_memory_lead_to_the_optimum(loss, intercept, form, block_rows):
-    F, y = problem()
+@pytest.mark.parametrize(
+    ("form", "block_rows", "drop"),
+    [
+        (np.asarray, None, 0.75),
+        (sp.csr_matrix, 60, 0.75),
+        (np.float32, 60, 0.0),
+        (np.asarray, 60, 0.95),
+    ],
+)
+def test_blocks_memory_and_what_is_dropped_lead_to_the_optimum(
+    loss, intercept, form, block_rows, drop
+):
+    F, y = problem(n=300)
     best, w = optimum(F, y, loss=loss, intercept=intercept)
-    found = in_blocks(form(F), y, loss=loss, intercept=intercept, block_rows=block_rows)
+    how = {"block_rows": block_rows, "drop": drop}
+    found = in_blocks(form(F), y, loss=loss, intercept=intercept, **how)
     assert found.converged
     assert found.solver == "sbm"
     assert ("one block" in found.message) == (block_rows is None)
     assert found.objective == pytest.approx(best, rel=2e-5)
     assert found.dual_objective <= best * (1 + 1e-6)
     np.testing.assert_allclose(found.coefficients, w, atol=2e-2)
-
-
-@LOSS
-@pytest.mark.parametrize("drop", [0.0, 0.75, 1.0])
-@pytest.mark.parametrize("block_rows", [37, 499, 10_000])
-def test_neither_blocks_nor_what_is_dropped_change_the_optimum(loss, drop, block_rows):
-    F, y = problem()
-    found = in_blocks(F, y, loss=loss, drop=drop, block_rows=block_rows, tol=1e-3)
-    assert found.converged
-    assert found.objective == pytest.approx(optimum(F, y, loss=loss)[0], rel=1.1e-3)
 
 
 @settings(max_examples=30, deadline=None)
@@ -127,13 +125,6 @@ def test_a_prescribed_run_is_no_failure_and_already_near(recwarn):
     assert in_blocks(F, y, runs=1, block_rows=None).message == once.message  # 20,000 rows
 
 
-def test_rows_kept_save_runs():
-    F, y = problem(n=2000)
-    keeping = in_blocks(F, y, tol=1e-3, drop=0.75, block_rows=200)
-    forgetting = in_blocks(F, y, tol=1e-3, drop=1.0, block_rows=200)
-    assert keeping.n_iter < forgetting.n_iter
-
-
 def test_blocks_are_formed_in_order_when_asked_for_and_once_a_run(tmp_path):
     F, y = problem(n=1000)
     asked = []
@@ -163,31 +154,7 @@ def test_blocks_are_formed_in_order_when_asked_for_and_once_a_run(tmp_path):
         in_blocks(Features.formed(F.shape, broken), y, block_rows=20)
 
 
-@pytest.mark.parametrize("block_rows", [60, None])
-def test_a_start_saves_runs_and_a_seed_decides(block_rows):
-    F, y = problem(n=1000)
-    first = in_blocks(F, y, block_rows=block_rows)
-    again = in_blocks(F, y, start=first.dual_variables, block_rows=block_rows)
-    assert again.n_iter == 0
-    assert again.objective == pytest.approx(first.objective)
-    seen = []
-    one, two, other = (
-        in_blocks(F, y, random_state=s, callback=seen.append, block_rows=block_rows)
-        for s in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one.coefficients, two.coefficients)
-    assert not np.array_equal(one.coefficients, other.coefficients)
-    assert seen == [*one.trace, *two.trace, *other.trace]
-
-
 # --------------------------------------------------------------------------- hostile input
-def test_too_few_runs_say_so_and_return_the_best():
-    F, y = problem()
-    with pytest.warns(ConvergenceWarning, match=r"sbm stopped after 2.*gap of.*Raise max_iter"):
-        found = in_blocks(F, y, max_iter=2, tol=1e-9, C=10.0)
-    assert found.objective == pytest.approx(min(row["objective"] for row in found.trace))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -196,10 +163,7 @@ def test_too_few_runs_say_so_and_return_the_best():
         ({"passes_per_block": 2.5}, "passes_per_block"),
         ({"runs": 0}, "runs"),
         ({"runs": 2.5}, "runs"),
-        ({"max_iter": 2.5}, "max_iter"),
-        ({"max_iter": -1}, "max_iter"),
         ({"drop": 1.5}, "drop"),
-        ({"start": np.zeros(3)}, "start"),
     ],
 )
 def test_impossible_requests_are_refused(changes, message):
@@ -207,10 +171,3 @@ def test_impossible_requests_are_refused(changes, message):
     F, y = problem()
     with pytest.raises((ValueError, TypeError), match=message):
         in_blocks(F, y, **changes)
-
-
-def test_values_that_are_not_finite_are_refused():
-    F, y = problem()
-    F[123, 4] = np.nan
-    with pytest.raises(ValueError, match=r"rows 120 to 180.*not finite"):
-        in_blocks(F, y)

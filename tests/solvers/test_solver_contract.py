@@ -9,6 +9,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from checker import assert_true
 from reference_qp import dual_optimum, dual_value
+from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.features import Features
 from kernlab.solvers import SOLVERS, get_solver
@@ -31,6 +32,7 @@ PROBLEMS = [
     for loss in spec.losses
     for intercept in spec.intercepts
 ]
+OF_FEATURES = [name for name, spec in SOLVERS.items() if spec.needs == "features"]
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True], ids=["alike", "weighted"])
 
 
@@ -70,13 +72,16 @@ def data_for(spec):
     return {"features": F, "operator": K, "shifted": Shifted()}[spec.needs]
 
 
-@cache
-def optimum(column, C, loss, intercept, weighted):
-    live = WEIGHTS > 0 if weighted else np.full(len(F), True)
-    costs = C * (WEIGHTS[live] if weighted else np.ones(len(F)))
-    kernel, y = K[np.ix_(live, live)], Y[live, column]
+def least(y, costs, loss, intercept):
+    live = costs > 0
+    kernel, y, costs = K[np.ix_(live, live)], y[live], costs[live]
     dual = dual_optimum(kernel, y, costs, loss, intercept)
     return dual_value(kernel, y, dual, costs, loss, intercept)
+
+
+@cache
+def optimum(column, C, loss, intercept, weighted):
+    return least(Y[:, column], C * (WEIGHTS if weighted else np.ones(len(F))), loss, intercept)
 
 
 def assert_contract(spec, solve, loss, intercept, weighted):
@@ -167,12 +172,10 @@ def test_the_shape_of_what_is_returned_is_that_of_the_call(name):
     assert isinstance(one.intercept, float)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", OF_FEATURES)
 def test_weights_are_repetitions(name):
     spec = get_solver(name)
     problem = {"C": 2.0, "loss": spec.losses[0], "intercept": spec.intercepts[0], **TIGHT[name]}
-    if spec.needs != "features":
-        pytest.skip("a matrix with repeated rows is another matrix: objectives are compared above")
     weighted = spec.solve(F, Y[:, 0], sample_weight=WEIGHTS, **problem)
     rows = np.repeat(np.arange(len(F)), WEIGHTS.astype(int))
     repeated = spec.solve(F[rows], Y[rows, 0], **problem)
@@ -191,6 +194,9 @@ def test_a_start_leads_to_the_same_optimum(name):
         assert result.objective == pytest.approx(best, rel=2e-6)
     with pytest.raises(ValueError, match="start"):
         spec.solve(data_for(spec), Y, C=2.0, start=cold[:1], **problem)
+    wrong = (np.zeros(7), 0.0) if name.startswith("newton") else np.zeros(7)
+    with pytest.raises(ValueError, match="start"):
+        spec.solve(data_for(spec), Y[:, 0], C=2.0, start=wrong, **problem)
 
 
 class Doubling:
@@ -199,6 +205,48 @@ class Doubling:
     n_landmarks = n_features = 4
     is_nested = False
     apply = fold = unfold = staticmethod(lambda values: 2.0 * values)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_seed_decides_and_the_trace_is_what_the_callback_saw(name):
+    spec = get_solver(name)
+    problem = {"loss": spec.losses[0], "intercept": spec.intercepts[0], **TIGHT[name]}
+    seen, traces, found = [], [], []
+    for _ in range(2):
+        call = {"C": 2.0, "random_state": 3, "callback": seen.append}
+        found.append(spec.solve(data_for(spec), Y[:, 0], **call, **problem))
+        traces += found[-1].trace
+    np.testing.assert_array_equal(found[0].coefficients, found[1].coefficients)
+    told = [{key: row[key] for key in kept} for row, kept in zip(seen, traces, strict=True)]
+    assert told == traces
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_falling_short_is_said_once_and_what_is_claimed_is_true(name):
+    spec = get_solver(name)
+    problem = {"C": 20.0, "loss": spec.losses[0], "intercept": spec.intercepts[0]}
+    with pytest.warns(ConvergenceWarning, match=rf"{name} stopped .*\d\.\d+e") as caught:
+        found = spec.solve(data_for(spec), Y[:, 0], max_iter=1, tol=1e-12, **problem)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert not found.converged
+    best = optimum(0, *problem.values(), False)
+    assert found.objective >= best * (1 - 1e-6)
+    matrix = {"features": F} if spec.needs == "features" else {"kernel": K}
+    if name.startswith("hinge"):  # the best bound may be that of an earlier step
+        found = replace(found, dual_variables=None)
+    assert_true(found, Y[:, 0], best=best, **problem, **matrix)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(("name", "loss", "intercept"), PROBLEMS)
+def test_rows_of_one_sign_that_weigh_anything_are_solved_all_the_same(name, loss, intercept, sign):
+    """A class of weight zero leaves one of several problems like that: LIBLINEAR refuses it."""
+    spec, weights = get_solver(name), np.where(Y[:, 0] == sign, 2.0, 0.0)
+    problem = {"C": 2.0, "loss": loss, "intercept": intercept, "sample_weight": weights}
+    found = spec.solve(data_for(spec), Y[:, 0], **problem, **TIGHT[name])
+    best = 0.0 if intercept == "free" else least(Y[:, 0], 2.0 * weights, loss, intercept)
+    assert found.objective == pytest.approx(best, rel=2e-6, abs=1e-6)
 
 
 FORMS = {
@@ -214,9 +262,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "name", [name for name, spec in SOLVERS.items() if spec.needs == "features"]
-)
+@pytest.mark.parametrize("name", OF_FEATURES)
 def test_features_come_in_any_form(name, form):
     spec = get_solver(name)
     problem = {"loss": spec.losses[0], "intercept": spec.intercepts[0]}
@@ -250,6 +296,18 @@ def test_what_cannot_be_solved_is_refused_in_a_sentence(name, changes, message):
     problem |= changes
     with pytest.raises((ValueError, TypeError), match=message):
         spec.solve(data_for(spec), problem.pop("y"), **problem)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("name", OF_FEATURES)
+def test_features_that_are_not_finite_are_refused(name, form, bad):
+    spec, spoilt = get_solver(name), F.copy()
+    spoilt[3, 1] = bad
+    problem = {"C": 1.0, "loss": spec.losses[0], "intercept": spec.intercepts[0]}
+    with pytest.raises(ValueError, match=r"not finite|NaN|infinity"):
+        spec.solve(form(spoilt), Y[:, 0], **problem)
 
 
 def test_an_unknown_name_suggests_the_nearest():
