@@ -1,19 +1,8 @@
-"""An explorer: a pure function that draws, controls that call it, and a picture for everyone else.
+"""What a reader sees of an explorer: controls beside a picture, and what stands in for both.
 
-    def draw(dataset, gamma):                    # the values of the controls -> picture, caption
-        return figure, "accuracy <b>91.2 %</b>"
-
-    def code(dataset, gamma):                    # the same -> Python for who takes it along
-        return f"LASN(gamma={gamma:g}).fit(X, y)"
-
-    controls = {"dataset": choice("data set", ["a", "b"], "a"),
-                "gamma": log_slider("gamma", 1.0, -2, 2)}
-    Explorer(draw, controls, "a machine by gamma", code=code)
-
-What it draws depends on the values alone, and the limits of its axes at most on the data set, so
-that the eye sees what a slider moves. Displayed in a notebook, an explorer carries several forms of
-itself: the live widget, a picture of its default state (for a headless run, the web, or paper), a
-line of text, and, where its frames can be listed, a page that needs no Python.
+A picture depends on the values of the controls alone. Displayed in a notebook, an explorer carries
+several forms of itself: the live widget, a picture of its default state (for a headless run, the
+web, or paper), a line of text, and, where its frames can be listed, a page that needs no Python.
 """
 
 import base64
@@ -22,7 +11,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import ipywidgets as widgets
 import numpy as np
@@ -30,7 +19,7 @@ from IPython.display import display
 from PIL import Image
 
 from kernlab.lab.explorers.frames import FRAMES_KEY, RUNNER_VARIABLE, frames_page
-from kernlab.lab.plots.style import house_style, small_picture
+from kernlab.lab.plots.style import small_picture
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 DOTS_PER_INCH = 110
@@ -68,45 +57,15 @@ def figure_png(figure):
     """A figure as PNG, at a resolution that renders quickly."""
     figure.set_dpi(DOTS_PER_INCH)
     figure.canvas.draw()
-    return _encoded(figure.canvas)
+    return canvas_png(figure.canvas)
 
 
-def _encoded(canvas):
+def canvas_png(canvas):
+    """What has been drawn on a canvas."""
     pixels = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])  # opaque
     picture = io.BytesIO()
     Image.fromarray(pixels).save(picture, format="png", compress_level=_COMPRESSION)
     return picture.getvalue()
-
-
-class Scene:
-    """A figure that is drawn once, for pictures that differ in a few artists.
-
-    Laying out axes, ticks and labels takes matplotlib some 100 ms, a line on them one or two. Axes
-    keep the limits that they have when the scene is made.
-    """
-
-    def __init__(self, figure):
-        figure.set_dpi(DOTS_PER_INCH)
-        for ax in figure.axes:
-            ax.set_autoscale_on(False)
-        self.axes = figure.axes
-        self._canvas = figure.canvas
-        self._canvas.draw()
-        figure.set_layout_engine("none")
-        self._background = self._canvas.copy_from_bbox(figure.bbox)
-
-    def png(self, draw):
-        """The picture with what `draw(*axes)` adds to the axes, which is removed afterwards."""
-        kept = {id(artist) for ax in self.axes for artist in ax.get_children()}
-        with house_style():
-            draw(*self.axes)
-        added = [a for ax in self.axes for a in ax.get_children() if id(a) not in kept]
-        self._canvas.restore_region(self._background)
-        for artist in sorted(added, key=lambda artist: artist.zorder):
-            artist.axes.draw_artist(artist)
-        for artist in added:
-            artist.remove()
-        return _encoded(self._canvas)
 
 
 class Picture:
@@ -114,10 +73,8 @@ class Picture:
 
     def __init__(self):
         self.widget = widgets.HTML()
-        self.png = None
 
     def show(self, png, alt):
-        self.png = png
         self.widget.value = picture_html(png, alt, NAME_HANDLES)
 
 
@@ -131,52 +88,31 @@ def picture_html(png, alt, onload=""):
 
 
 class Explorer:
-    """Controls around a pure function that draws.
+    """Controls around a pure function that draws: what a `Declared` gives when it is called.
 
-    Parameters
-    ----------
-    draw : callable
-        Values of the controls by name -> (Figure or PNG, caption in HTML).
-    controls : mapping
-        Name -> widget with a `value` and a `description`; see `log_slider`, `slider`, `whole`,
-        `stops`, `choice` and `toggle`.
-    text : str
-        What the explorer shows, in a line: it stands in where there is no picture.
-    code : callable, optional
-        Values -> the Python code of what is shown, for the button "code".
-    frames : mapping, optional
-        Name -> values of one or two controls: their pictures, all others at their first value, are
-        carried along and can be looked through without Python.
-    picture : object, optional
-        Shows the PNG: `widget`, and `show(png, alt)`. A `Picture` by default.
-
-    Attributes
-    ----------
-    png : bytes, the picture shown
-    caption : str, in HTML
-    alt : str, the picture in words
-    values : dict, of the controls
+    `draw` makes of the controls' values a Figure or PNG and a caption in HTML, `code` the Python
+    lines of what is shown; `frames` are values of controls whose pictures are carried along. A
+    control that has `show(png, alt)`, as a `Plane`, shows the picture itself.
     """
 
     def __init__(
         self,
         draw: Callable[..., tuple],
-        controls: Mapping[str, widgets.Widget],
+        controls: dict[str, widgets.Widget],
         text: str,
-        *,
         code: Callable[..., str] | None = None,
-        frames: Mapping[str, list] | None = None,
-        picture: Picture | None = None,
+        frames: dict[str, list] | None = None,
     ):
         self.draw, self.text, self.code, self.frames = draw, text, code, frames
-        self.alt = text
-        self.controls = dict(controls)
+        self.png, self.caption, self.alt = None, "", text
+        self.controls = controls
         self._first, self._held = self.values, False
-        self._picture = picture or Picture()
-        self._caption, self._code, self._pinned = (widgets.HTML() for _ in range(3))
+        own = [c for c in self.controls.values() if hasattr(c, "show")]
+        self._picture = own[0] if own else Picture()
+        self._caption, self._code, self.pinned = (widgets.HTML() for _ in range(3))
         self._caption.add_class("kernlab-caption")
-        self._pinned.add_class("kernlab-pinned")
-        stage = widgets.VBox([self._picture.widget, self._caption, self._code, self._pinned])
+        self.pinned.add_class("kernlab-pinned")  # the picture kept for comparison
+        stage = widgets.VBox([self._picture.widget, self._caption, self._code, self.pinned])
         stage.add_class("kernlab-stage")
         shown = [c for c in self.controls.values() if c is not self._picture]
         panel = widgets.VBox([*shown, self._buttons(), widgets.HTML(_STYLE)])
@@ -188,15 +124,13 @@ class Explorer:
         self._refresh()
 
     def _buttons(self):
-        layout = {"width": "auto"}
-        reset = widgets.Button(
-            description="reset", tooltip="All controls as at first", layout=layout
-        )
-        self._pin = widgets.ToggleButton(
-            description="pin", tooltip="Keep this picture below, to compare", layout=layout
-        )
-        self._as_code = widgets.ToggleButton(
-            description="code", tooltip="What is shown as Python code, to copy", layout=layout
+        reset, self._pin, self._as_code = (
+            kind(description=name, tooltip=words, layout={"width": "auto"})
+            for kind, name, words in (
+                (widgets.Button, "reset", "All controls as at first"),
+                (widgets.ToggleButton, "pin", "Keep this picture below, to compare"),
+                (widgets.ToggleButton, "code", "What is shown as Python code, to copy"),
+            )
         )
         reset.on_click(lambda _: self.reset())
         self._pin.observe(self._show_pinned, names="value")
@@ -205,20 +139,10 @@ class Explorer:
 
     @property
     def values(self):
-        return {name: control.value for name, control in self.controls.items()}
-
-    @property
-    def png(self):
-        return self._picture.png
-
-    @property
-    def caption(self):
-        return self._caption.value
-
-    @property
-    def pinned(self):
-        """The picture kept for comparison with its caption, in HTML; empty without."""
-        return self._pinned.value
+        return {
+            name: round(each.value) if getattr(each, "readout_format", "") == ".0f" else each.value
+            for name, each in self.controls.items()
+        }
 
     def set(self, **values):
         """Move several controls, and draw once."""
@@ -231,7 +155,6 @@ class Explorer:
         self._refresh()
 
     def reset(self):
-        """All controls as at first."""
         self.set(**self._first)
 
     def pin(self, keep=True):
@@ -241,10 +164,12 @@ class Explorer:
 
     def settings(self):
         """The values of the controls in words."""
-        told = [
-            (c.description, c.value) for c in self.controls.values() if hasattr(c, "description")
-        ]
-        return ", ".join(f"{name} {_say(value)}" for name, value in told)
+        told = ((self.controls[name], value) for name, value in self.values.items())
+        return ", ".join(
+            f"{control.description} {f'{value:.3g}' if isinstance(value, float) else value}"
+            for control, value in told
+            if hasattr(control, "description")
+        )
 
     def _refresh(self, _change=None):
         if self._held:
@@ -253,13 +178,15 @@ class Explorer:
         try:
             picture, caption = self._drawn(self.values)
         except (ValueError, MemoryError) as error:
-            self._caption.value = f"<b>Not drawn:</b> {html.escape(str(error))}"
+            self.caption = f"<b>Not drawn:</b> {html.escape(str(error))}"
         else:
-            self.alt = f"{self.text}; {self.settings()}. {_plain(caption)}"
+            self.png, self.caption = picture, f'<div role="status">{caption}</div>'
+            words = html.unescape(re.sub(r"<[^>]*>", "", caption))
+            self.alt = f"{self.text}; {self.settings()}. {words}"
             self._picture.show(picture, self.alt)
-            self._caption.value = f'<div role="status">{caption}</div>'
             self._show_code()
         finally:
+            self._caption.value = self.caption
             self.widget.remove_class("kernlab-busy")
 
     def _drawn(self, values):
@@ -274,7 +201,7 @@ class Explorer:
     def _show_pinned(self, change):
         kept = f"<p><b>pinned:</b> {html.escape(self.settings())}</p>"
         shown = kept + picture_html(self.png, f"pinned: {self.alt}") + self.caption
-        self._pinned.value = shown if change["new"] else ""
+        self.pinned.value = shown if change["new"] else ""
 
     def _show_code(self):
         copy = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
@@ -306,50 +233,3 @@ class Explorer:
             self.text,
         )
         return {FRAMES_KEY: page}
-
-
-def _plain(caption):
-    """A caption without its tags."""
-    return html.unescape(re.sub(r"<[^>]*>", "", caption))
-
-
-def _say(value):
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def log_slider(description, value, low, high, step=0.1):
-    """A slider over powers of ten, from 10^low to 10^high, that acts on release."""
-    return widgets.FloatLogSlider(
-        value=value, base=10, min=low, max=high, step=step, description=description,
-        continuous_update=False, readout_format=".3g",
-    )  # fmt: skip
-
-
-def slider(description, value, low, high, step, *, release=True, readout=".2f"):
-    """A slider over numbers; with release=False it acts while it is dragged."""
-    return widgets.FloatSlider(
-        value=value, min=low, max=high, step=step, description=description,
-        continuous_update=not release, readout_format=readout,
-    )  # fmt: skip
-
-
-def whole(description, value, low, high, *, release=True):
-    """A slider over whole numbers; with release=False it acts while it is dragged."""
-    return widgets.IntSlider(
-        value=value, min=low, max=high, description=description, continuous_update=not release
-    )
-
-
-def stops(description, values, value):
-    """A slider over listed numbers that acts while it is dragged: for what is only looked up."""
-    options = [(f"{each:g}", each) for each in values]
-    return widgets.SelectionSlider(options=options, value=value, description=description)
-
-
-def choice(description, options, value):
-    """One of several: a list of values, or a mapping of names to values."""
-    return widgets.Dropdown(options=options, value=value, description=description)
-
-
-def toggle(description, value=False):
-    return widgets.Checkbox(value=value, description=description, indent=False)

@@ -15,7 +15,6 @@ from PIL import Image
 
 FRAMES_KEY = "kernlab_frames"  # in an output's metadata: the page that stands in for the widget
 RUNNER_VARIABLE = "KERNLAB_NOTEBOOK"  # set where notebooks are run to be kept
-_COLOURS = 64
 
 _PAGE = """<div class="kernlab-frames"><div>{controls}</div>
 <div style="position: relative; width: max-content; max-width: 100%">
@@ -47,29 +46,17 @@ _CONTROL = (
 
 
 def frames_page(drawn, controls, chosen, text):
-    """A piece of HTML with sliders for some controls.
+    """A piece of HTML with sliders for some controls: name -> (description, values).
 
-    Parameters
-    ----------
-    drawn : callable
-        Values of these controls -> (PNG, caption in HTML).
-    controls : mapping
-        Name -> (description, values).
-    chosen : mapping
-        Name -> the value to begin with; the nearest one listed is taken.
-    text : str
-        What is shown, for who cannot see it.
+    `drawn` makes of their values a PNG and a caption in HTML; `chosen` are those to begin with.
     """
-    names = list(controls)
-    values = [controls[name][1] for name in names]
-    start = {name: _nearest(controls[name][1], chosen[name]) for name in names}
-    first, caption = drawn(**{name: controls[name][1][start[name]] for name in names})
+    first, caption = drawn(**chosen)
     background, frames = _pixels(first), []
-    for point in itertools.product(*values):
-        png, words = drawn(**dict(zip(names, point, strict=True)))
+    for point in itertools.product(*(values for _, values in controls.values())):
+        png, words = drawn(**dict(zip(controls, point, strict=True)))
         frames.append([_layer(background, _pixels(png)), words])
     return _PAGE.format(
-        controls="".join(_control(*controls[name], start[name]) for name in names),
+        controls="".join(_control(*each, chosen[name]) for name, each in controls.items()),
         alt=html.escape(text),
         first=_text(Image.fromarray(background).quantize(256)),
         caption=caption,
@@ -77,15 +64,10 @@ def frames_page(drawn, controls, chosen, text):
     )
 
 
-def _control(description, values, at):
-    words = html.escape(json.dumps([f"{v:g}" if isinstance(v, float) else str(v) for v in values]))
-    return _CONTROL.format(name=html.escape(description), last=len(values) - 1, at=at, words=words)
-
-
-def _nearest(values, value):
-    if value in values:
-        return values.index(value)
-    return int(np.argmin([abs(np.log(each / value)) for each in values]))
+def _control(description, values, first):
+    words = html.escape(json.dumps([f"{value:g}" for value in values]))
+    name, last, at = html.escape(description), len(values) - 1, values.index(first)
+    return _CONTROL.format(name=name, last=last, at=at, words=words)
 
 
 def _pixels(png):
@@ -99,7 +81,7 @@ def _layer(background, pixels):
         return ""
     layer = np.dstack([pixels, np.where(changed, 255, 0).astype(np.uint8)])
     layer[~changed] = 0
-    return _text(Image.fromarray(layer).quantize(_COLOURS, method=Image.Quantize.FASTOCTREE))
+    return _text(Image.fromarray(layer).quantize(64, method=Image.Quantize.FASTOCTREE))
 
 
 def _text(image):

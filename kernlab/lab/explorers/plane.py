@@ -1,6 +1,8 @@
 """Machines in the plane: their two sides, boundary and margins, and points that can be moved."""
 
 import html
+import time
+from types import SimpleNamespace
 
 import bqplot
 import ipywidgets as widgets
@@ -10,7 +12,6 @@ from matplotlib import rcParams
 from matplotlib.colors import LinearSegmentedColormap
 
 from kernlab.lab.explorers.base import NAME_HANDLES
-from kernlab.lab.plots.style import new_figure
 
 BLUE, RED, DARK = "#0062B0", "#CC3311", "#222222"
 _SIDES = LinearSegmentedColormap.from_list("sides", ["#BBD7EE", "#FFFFFF", "#F6CFC6"])
@@ -24,15 +25,6 @@ def square(size=90):
     return axis, np.column_stack([each.ravel() for each in np.meshgrid(axis, axis)])
 
 
-def fixed_figure(places, size):
-    """A figure with axes at fixed places: left, bottom, width, height."""
-    figure, axes = new_figure(1, len(places), panel=(size[0] / len(places), size[1]), squeeze=False)
-    figure.set_layout_engine("none")
-    for ax, place in zip(axes[0], places, strict=True):
-        ax.set_position(place)
-    return figure, axes[0]
-
-
 def heading(ax, text):
     """A title that moves with the picture."""
     look = {"fontsize": rcParams["axes.titlesize"], "fontweight": rcParams["axes.titleweight"]}
@@ -40,9 +32,28 @@ def heading(ax, text):
                 **look)  # fmt: skip
 
 
-def draw_sides(ax, axis, decisions):
+def look_at(machine, rows, size=90):
+    """Train a machine on rows in the plane: its decisions on the grid of `square`, what it costs.
+
+    Returned are rows, machine, decisions, accuracy (on fresh rows, if there are any) and seconds.
+    """
+    began = time.perf_counter()
+    machine.fit(rows.X, rows.y)
+    seconds = time.perf_counter() - began
+    ask = getattr(machine, "decision_function", machine.predict)
+    return SimpleNamespace(
+        rows=rows,
+        machine=machine,
+        decisions=np.asarray(ask(square(size)[1]), dtype=float),
+        accuracy=machine.score(rows.X_test, rows.y_test) if len(rows.y_test) else None,
+        seconds=seconds,
+    )
+
+
+def draw_sides(ax, decisions):
     """The two sides as colours, the boundary as a solid line, the margins dashed."""
-    decisions = np.reshape(decisions, (len(axis), len(axis)))
+    side = round(len(decisions) ** 0.5)
+    axis, decisions = square(side)[0], decisions.reshape(side, side)
     ends = (axis[0], axis[-1])
     ax.imshow(
         np.clip(decisions, -1.5, 1.5), extent=ends + ends, origin="lower", aspect="auto",
@@ -55,15 +66,31 @@ def draw_sides(ax, axis, decisions):
 
 
 def empty_plane(ax, reach=REACH, title=""):
-    """Axes without ticks for what `draw_sides` draws."""
     ax.set(xticks=[], yticks=[], xlim=(-reach, reach), ylim=(-reach, reach), title=title)
     ax.grid(visible=False)
 
 
+def panel(ax, title, *, log="", xticks=(), yticks=(), legend=None, **settings):
+    """What stays on axes; `log` names the logarithmic ones, `legend` is the place of one."""
+    ax.set(title=title, **{f"{axis}scale": "log" for axis in log}, **settings)
+    for set_ticks, ticks in ((ax.set_xticks, xticks), (ax.set_yticks, yticks)):
+        if ticks:
+            set_ticks(ticks, [f"{each:,g}" for each in ticks])
+    ax.minorticks_off()
+    if legend:
+        ax.legend(loc=legend, fontsize=8)
+
+
 def draw_rows(ax, X, y, size=14, **look):
-    """Rows in the colours of their classes."""
     for label, colour in ((-1, BLUE), (1, RED)):
         ax.scatter(*X[y == label].T, s=size, color=colour, **{"linewidths": 0.4} | look)
+
+
+def draw_machine(ax, fit, title="", size=4, shown=None, **look):
+    """What `look_at` has found: both sides, (the first) rows, and a title."""
+    draw_sides(ax, fit.decisions)
+    draw_rows(ax, fit.rows.X[:shown], fit.rows.y[:shown], size, **{"linewidths": 0} | look)
+    heading(ax, title)
 
 
 class Plane(traitlets.HasTraits):
@@ -74,14 +101,10 @@ class Plane(traitlets.HasTraits):
 
     Parameters
     ----------
-    place : (left, bottom, width, height)
-        Of the axes whose points these are, in shares of the picture.
-    limits : (lowest, highest)
-        Of both axes.
-    size : (width, height)
-        Of the picture, in inches.
-    kinds : mapping
-        What can be added: name -> (value, colour).
+    place : (left, bottom, width, height), of the axes in shares of the picture
+    limits : (lowest, highest), of both axes
+    size : (width, height), of the picture in inches
+    kinds : mapping, what can be added: name -> (value, colour)
     """
 
     value = traitlets.Tuple()
@@ -89,19 +112,14 @@ class Plane(traitlets.HasTraits):
 
     def __init__(self, place, limits, size, kinds):
         super().__init__()
-        self.png = None
         self._values = [value for value, _ in kinds.values()]
         self._held = False
         span = limits[1] - limits[0]
         ends = [(limits[0] - place[i] / place[i + 2] * span,
                  limits[0] + (1.0 - place[i]) / place[i + 2] * span) for i in (0, 1)]  # fmt: skip
-        scales = {
-            name: bqplot.LinearScale(min=low, max=high)
-            for name, (low, high) in zip("xy", ends, strict=True)
-        }
-        self._image = bqplot.Image(
-            image=widgets.Image(), x=list(ends[0]), y=list(ends[1]), scales=scales
-        )
+        x, y = (list(end) for end in ends)
+        scales = {n: bqplot.LinearScale(min=e[0], max=e[1]) for n, e in (("x", x), ("y", y))}
+        self._image = bqplot.Image(image=widgets.Image(), x=x, y=y, scales=scales)
         self.marks = [
             bqplot.Scatter(
                 x=np.empty(0), y=np.empty(0), scales=scales, colors=[colour], enable_move=True,
@@ -110,11 +128,10 @@ class Plane(traitlets.HasTraits):
             for _, colour in kinds.values()
         ]  # fmt: skip
         width, height = (f"{110 * side:.0f}px" for side in size)
-        none = dict.fromkeys(("top", "bottom", "left", "right"), 0)
         figure = bqplot.Figure(
-            marks=[self._image, *self.marks], fig_margin=none, animation_duration=0,
-            min_aspect_ratio=0.1, max_aspect_ratio=10.0, padding_x=0, padding_y=0,
-            display_toolbar=False,
+            marks=[self._image, *self.marks], animation_duration=0, display_toolbar=False,
+            fig_margin=dict.fromkeys(("top", "bottom", "left", "right"), 0), padding_x=0,
+            padding_y=0, min_aspect_ratio=0.1, max_aspect_ratio=10.0,
             layout={"width": width, "height": height},
         )  # fmt: skip
         figure.add_class("kernlab-plane")
@@ -133,7 +150,6 @@ class Plane(traitlets.HasTraits):
 
     def show(self, png, alt):
         """The picture, and words for who cannot see it."""
-        self.png = png
         before, self._image.image = self._image.image, widgets.Image(value=png, format="png")
         before.close()
         self._words.value = (

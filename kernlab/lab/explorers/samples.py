@@ -14,7 +14,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from kernlab.datasets import Dataset, generators, load_dataset
-from kernlab.lab.explorers.base import choice
 
 SETS = ("magic", "spambase", "breast-cancer", "checkerboard")
 _MAKERS = {
@@ -27,11 +26,13 @@ _MAKERS = {
     "Swiss roll": ("swiss_roll", {}),
 }
 TOYS = tuple(name for name in _MAKERS if name != "Swiss roll")  # those in the plane
+SHAPES = tuple(name for name in TOYS if name != "gaussians")
+ALONE = "own points alone"  # of no set at all
 
 _LOADED = """from kernlab import load_dataset
 
 data = load_dataset({name!r}, scaling="standard")
-X, y = data.X_train{cut}, data.y_train{cut}
+X, y = data.X_train[:{most}], data.y_train[:{most}]
 X_test, y_test = data.X_test, data.y_test"""
 _MADE = """from kernlab.datasets import generators
 from sklearn.preprocessing import StandardScaler
@@ -43,7 +44,7 @@ from sklearn.preprocessing import StandardScaler
 
 # X and y are your own rows and labels
 X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
-X, y = X{cut}, y{cut}"""
+X, y = X[:{most}], y[:{most}]"""
 _SCALE = """
 scaler = StandardScaler().fit(X)
 X, X_test = scaler.transform(X), scaler.transform(X_test)"""
@@ -62,23 +63,17 @@ class Rows(NamedTuple):
     X_test: np.ndarray
     y_test: np.ndarray
 
+    __hash__ = object.__hash__  # what is computed from rows is kept by whose they are
+    __eq__ = object.__eq__
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A data set that an explorer can choose.
+    """A data set that an explorer can choose: a toy, one that is loaded, or a reader's own."""
 
-    Parameters
-    ----------
-    name : str
-        Of the set, and the file or name that is loaded unless rows are given.
-    toy : bool
-        Whether it is one that is generated here.
-    own : Dataset or pair (X, y), optional
-    """
-
-    name: str
+    name: str  # of the set or file that is loaded, unless it is a toy or given
     toy: bool = False
-    own: object = None
+    own: object = None  # a Dataset or a pair (X, y)
 
     def rows(self, most, *, plane=False):
         """At most so many training rows; for the plane, along two principal components."""
@@ -86,33 +81,38 @@ class Sample:
 
     def code(self, most, *, plane=False):
         """The Python lines that make X, y, X_test and y_test as `rows` does."""
-        cut = "" if most is None else f"[:{most}]"
+        if self.name == ALONE:
+            return ""
         if self.toy:
             maker, settings = _MAKERS[self.name]
             call = ", ".join([f"{maker}({most}", *(f"{k}={v}" for k, v in settings.items())])
             return _MADE.format(call=call) + _SCALE
         own = isinstance(self.own, tuple)
-        text = _OWN.format(cut=cut) + _SCALE if own else _LOADED.format(name=self.name, cut=cut)
-        wide = plane and self.rows(most).X.shape[1] > 2
-        return text + (_PROJECT if wide else "")
+        text = (_OWN + _SCALE if own else _LOADED).format(name=self.name, most=most)
+        return text + (_PROJECT if plane and self.rows(most).X.shape[1] > 2 else "")
+
+
+_listed = lru_cache(Sample)  # so that explorers share the rows and what comes of them
 
 
 @lru_cache(maxsize=16)
 def _rows(sample, most, plane):
+    if sample.name == ALONE:
+        return Rows(np.empty((0, 2)), np.empty(0), np.empty((0, 2)), np.empty(0))
     if sample.toy:
         maker, settings = _MAKERS[sample.name]
-        made = [getattr(generators, maker)(most, **settings, seed=seed) for seed in (0, 1)]
-        return _scaled(*made[0], *made[1])
-    positive = None
+        (X, y), (X_test, y_test) = (
+            getattr(generators, maker)(most, **settings, seed=seed) for seed in (0, 1)
+        )
+        return _scaled(X, y, X_test, y_test)
     if isinstance(sample.own, tuple):
         X, y = sample.own
         X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
-        rows = _scaled(X[:most], y[:most], X_test, y_test)
+        rows, positive = _scaled(X[:most], y[:most], X_test, y_test), None
     else:
         data = sample.own or load_dataset(sample.name, scaling="standard")
-        positive = data.info["positive"]
         parts = (data.X_train[:most], data.y_train[:most], data.X_test, data.y_test)
-        rows = Rows(*(_dense(part) for part in parts))
+        rows, positive = Rows(*(_dense(part) for part in parts)), data.info["positive"]
     classes = np.unique(rows.y)
     if len(classes) != 2:
         raise ValueError(f"{sample.name} has {len(classes)} classes: explorers show two")
@@ -136,24 +136,11 @@ def _dense(part):
 
 
 def samples(own, *, toys=(), sets=()):
-    """Name -> Sample, a reader's own data first, of which the first is shown first.
-
-    Parameters
-    ----------
-    own : sequence
-        Names of the registry, paths of files, Datasets, or pairs (X, y).
-    toys, sets : sequences of str
-        What else can be chosen: names of `TOYS` and of the registry.
-    """
+    """Name -> Sample: a reader's own (names, paths, Datasets, pairs) before the sets listed."""
     found = [_own_sample(given, number) for number, given in enumerate(own, start=1)]
-    found += [Sample(name, toy=True) for name in toys] + [Sample(name) for name in sets]
+    found += [_listed(name, toy=True) for name in toys] + [_listed(name) for name in sets]
     first = {sample.name: sample for sample in reversed(found)}  # of two of one name
     return {sample.name: first[sample.name] for sample in found}
-
-
-def sample_choice(own, sets, first):
-    """The control that chooses among `samples`: a reader's own to begin with, or the one named."""
-    return choice("data set", list(sets), next(iter(sets)) if own else first)
 
 
 def _own_sample(given, number):

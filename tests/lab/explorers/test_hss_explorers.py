@@ -6,9 +6,8 @@ import pytest
 from kernlab import HSSSVC
 from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import gamma_from_sigma, make_kernel
-from kernlab.lab.explorers import hss_admm
-from kernlab.lab.explorers.hss.admm import GRID, REL_TOL, ROWS, prepare, refit
-from kernlab.lab.explorers.hss.matrix import blocks, describe, draw_matrix, fit_matrix
+from kernlab.lab.explorers import hss_admm, hss_matrix
+from kernlab.lab.explorers.hss import GRID, REL_TOL, blocks, compress
 from kernlab.lab.explorers.plane import square
 from kernlab.lab.explorers.samples import samples
 
@@ -18,7 +17,7 @@ def rows_of(name, most):
 
 
 def test_blocks_tile_the_matrix_and_name_its_ranks():
-    fit = fit_matrix(rows_of("Swiss roll", 400).X, "2means", 0.5, 1e-3, 300, 32)
+    fit = hss_matrix.compute(rows_of("Swiss roll", 400), 0.5, "2means", 1e-3, 300, 32)
     cover = np.zeros((400, 400), dtype=int)
     K = fit.kernel.operator() @ np.eye(400)
     order = fit.kernel.matrix_.tree.order
@@ -32,23 +31,15 @@ def test_blocks_tile_the_matrix_and_name_its_ranks():
 
 
 def test_the_error_is_that_of_the_matrix():
-    fit = fit_matrix(rows_of("spirals", 300).X, "2means", 0.3, 1e-1, 300, 32)
+    fit = hss_matrix.compute(rows_of("spirals", 300), 0.3, "2means", 1e-1, 300, 32)
     K = make_kernel("rbf", gamma=gamma_from_sigma(0.3))(fit.X)
     true = np.linalg.norm(fit.kernel.operator() @ np.eye(300) - K) / np.linalg.norm(K)
     assert fit.quality.sampled_error == pytest.approx(true, rel=0.5)
-    assert f"{fit.quality.sampled_error:.1e}" in describe(fit)
-
-
-@pytest.mark.parametrize(("rank", "leaf_size"), [(1, 32), (300, 256)])
-def test_rank_one_and_a_single_leaf_draw(rank, leaf_size):
-    fit = fit_matrix(rows_of("Swiss roll", 150).X, "natural", 1.0, 1e-2, rank, leaf_size)
-    assert draw_matrix(fit)
-    assert fit.kernel.rank_ <= rank
 
 
 def test_the_picture_shows_the_estimator():
     rows = rows_of("two moons", 400)
-    fit = refit(prepare(rows, 0.3), 5.0, 10.0, 20)
+    fit = hss_admm.compute(rows, 0.3, 10.0, 5.0, 20)
     machine = HSSSVC(C=5.0, h=0.3, beta=10.0, max_iter=20, rel_tol=REL_TOL, random_state=0)
     machine.fit(rows.X, rows.y)
     expected = machine.decision_function(square(GRID)[1])
@@ -63,23 +54,27 @@ def test_c_needs_no_other_compression_and_h_does(monkeypatch):
         counted.append(len(X))
         return fit(self, X, y)
 
+    compress.cache_clear()
     monkeypatch.setattr(HSSKernel, "fit", counting)
-    explorer = hss_admm()
-    assert counted == [ROWS]
+    explorer, rows = hss_admm(), hss_admm.given.rows
+    assert counted == [rows]
     explorer.set(C=0.1)
     explorer.set(C=10.0, steps=10.0, beta=100.0)
-    assert counted == [ROWS]
+    assert counted == [rows]
     explorer.set(h=1.0)
-    assert counted == [ROWS, ROWS]
+    assert counted == [rows, rows]
 
 
 def test_a_beta_that_is_too_small_is_refused_in_words():
     with pytest.raises(ValueError, match="does not converge at beta"):
-        refit(prepare(rows_of("checkerboard", 1000), 3.0), 1.0, 1e-6, 10)
+        hss_admm.compute(rows_of("checkerboard", 1000), 3.0, 1e-6, 1.0, 10)
 
 
 def test_dual_variables_reach_the_bound_after_many_steps_only():
-    prepared = prepare(rows_of("circles", 300), 0.3)
-    assert np.abs(refit(prepared, 1000.0, 100.0, 5).machine.dual_coef_).max() < 1.0
-    many = refit(prepared, 0.01, 1.0, 60)
-    assert np.abs(many.machine.dual_coef_).max() == pytest.approx(0.01)
+    rows = rows_of("circles", 300)
+    few, many = (
+        hss_admm.compute(rows, 0.3, beta, C, steps)
+        for beta, C, steps in ((100.0, 1000.0, 5), (1.0, 0.01, 60))
+    )
+    assert few.share.max() < 1e-3
+    assert many.share.max() == pytest.approx(1.0)

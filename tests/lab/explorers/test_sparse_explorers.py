@@ -6,11 +6,14 @@ from scipy.integrate import quad
 
 from kernlab import SparseCholeskySVC
 from kernlab.kernels import Compact
-from kernlab.lab.explorers import shattering
+from kernlab.lab.explorers import compact_shape, shattering, sparse_kernel
 from kernlab.lab.explorers.samples import samples
-from kernlab.lab.explorers.sparse.matrix import SETS, fit_sparse
-from kernlab.lab.explorers.sparse.shape import analyse_shape, compact_value, mean_of_cosine
-from kernlab.lab.explorers.sparse.shattering import shatter
+from kernlab.lab.explorers.sparse import (
+    compact_value,
+    mean_of_cosine,
+    radial_transform,
+    taper,
+)
 
 
 def rows_of(name, most):
@@ -18,24 +21,23 @@ def rows_of(name, most):
 
 
 # ------------------------------------------------------------------------ sigma, K and L
-@pytest.mark.parametrize("dataset", SETS)
+@pytest.mark.parametrize("dataset", ["Swiss roll", "spirals"])
 def test_the_fit_is_the_estimators(dataset):
     rows = rows_of(dataset, 150)
-    fit = fit_sparse(rows, 0.3)
+    fit = sparse_kernel.compute(rows, 0.3)
     machine = SparseCholeskySVC(sigma=0.3, solver="newton").fit(rows.X, rows.y)
     assert fit.accuracy["newton"] == machine.score(rows.X_test, rows.y_test)
     assert fit.sparsity == machine.sparsity_
     assert fit.agreement > 0.99
     # The two pictures are of one matrix: L L^T is K in the same order.
     assert abs(fit.factor @ fit.factor.T - fit.matrix).max() < 1e-10
-    assert set(fit.milliseconds["cholesky"]) == {"assemble", "factor", "solve"}
-    assert min(fit.milliseconds["cholesky"].values()) > 0.0
-    assert fit.milliseconds["newton"]["factor"] == 0.0
+    assert min(fit.milliseconds["cholesky"]) > 0.0
+    assert fit.milliseconds["newton"][1] == 0.0
 
 
 def test_a_good_order_fills_in_less():
     rows = rows_of("Swiss roll", 300)
-    fills = [fit_sparse(rows, 0.3, ordering=order) for order in ("amd", "natural")]
+    fills = [sparse_kernel.compute(rows, 0.3, ordering=order) for order in ("amd", "natural")]
     assert fills[0].matrix.nnz == fills[1].matrix.nnz
     assert fills[0].factor.nnz < fills[1].factor.nnz / 2
 
@@ -64,15 +66,11 @@ def test_the_mean_of_cosine_over_a_sphere(order):
     np.testing.assert_allclose(mean_of_cosine(x, order), expected, atol=1e-9)
 
 
-def test_the_transform_of_a_kernel_known_in_closed_form(monkeypatch):
+def test_the_transform_of_a_kernel_known_in_closed_form():
     """That of (1 - d)_+ in space is proportional to (2 (1 - cos t) - t sin t) / t^4."""
-    from kernlab.lab.explorers.sparse import shape as module
-
-    monkeypatch.setattr(module, "compact_value", module.taper)
-    found = analyse_shape(1.0, 1.0, 3)
-    t = found.frequencies
+    t, transform = radial_transform(1.0, 1.0, 3, taper)
     expected = 12.0 * (2.0 * (1.0 - np.cos(t)) - t * np.sin(t)) / t**4
-    np.testing.assert_allclose(found.transform, expected, atol=1e-10)
+    np.testing.assert_allclose(transform, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +79,8 @@ def test_the_transform_of_a_kernel_known_in_closed_form(monkeypatch):
      (1.0, 5.0, 8, True), (1 / 3, 3.0, 54, False), (1 / 3, 28.0, 54, True)],
 )  # fmt: skip
 def test_the_transform_is_negative_where_the_rule_is_broken(alpha, l, n_features, definite):
-    shape = analyse_shape(alpha, l, n_features)
-    assert shape.is_positive_definite == definite
+    shape = compact_shape.compute(alpha, l, n_features)
+    assert (l >= shape.least_l) == definite
     assert shape.negative.any() != definite
 
 
@@ -98,9 +96,11 @@ def test_negative_transforms_are_negative_eigenvalues():
 # ----------------------------------------------------------------------- points and lines
 def test_three_points_are_shattered_and_four_never():
     rng = np.random.default_rng(0)
+    names = [f"{name}_{axis}" for name in "ABCD" for axis in "xy"]
     for _ in range(20):
-        assert shatter(rng.random((3, 2))).is_shattered
-        assert not shatter(rng.random((4, 2))).is_shattered
+        places = dict(zip(names, rng.random(8), strict=True))
+        assert not shattering.compute(count=3, **places).failed
+        assert shattering.compute(count=4, **places).failed
 
 
 def test_moving_a_point_changes_what_cannot_be_separated():

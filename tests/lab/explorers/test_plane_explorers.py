@@ -1,20 +1,19 @@
-"""The plane: what is shown is what the machine decides, and points that a reader adds count."""
+"""In the plane, what is shown is what the machine decides, and points that a reader adds count."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
 from kernlab import LASN, KernelMachine
 from kernlab.kernels import KERNELS
-from kernlab.lab.explorers import playground
-from kernlab.lab.explorers.bandwidth import measure_distances
-from kernlab.lab.explorers.fourier import COUNTS, error_curves, fit_both
-from kernlab.lab.explorers.landmarks import RULES, fit_landmarks
-from kernlab.lab.explorers.plane import Plane, square
-from kernlab.lab.explorers.playground import ALONE, fit_playground
-from kernlab.lab.explorers.samples import samples
+from kernlab.lab.explorers import bandwidth, fourier, landmarks, pairs, playground, two_machines
+from kernlab.lab.explorers.machines import fronts
+from kernlab.lab.explorers.nystrom import COUNTS, error_curves
+from kernlab.lab.explorers.plane import Plane, look_at, square
+from kernlab.lab.explorers.samples import ALONE, samples
 
-AXIS, POINTS = square()
+POINTS = square()[1]
 
 
 def rows_of(name, most):
@@ -24,23 +23,22 @@ def rows_of(name, most):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_playground_shows_the_exact_machine(kernel):
     rows = rows_of("two moons", 120)
-    fit = fit_playground(rows, kernel, gamma=0.5, C=3.0)
+    fit = playground.compute(rows, kernel, gamma=0.5, C=3.0)
     names = {"polynomial": "poly"}
     parameters = {"coef0": 1.0, "degree": 3, "gamma": 0.5, "C": 3.0, "tol": 1e-6}
     if kernel in ("rbf", "linear", "polynomial", "sigmoid"):
         reference = SVC(kernel=names.get(kernel, kernel), **parameters).fit(rows.X, rows.y)
         expected = reference.decision_function(POINTS)
         np.testing.assert_allclose(fit.decisions, expected, atol=0.02 * np.abs(expected).max())
-        assert fit.test_accuracy == pytest.approx(
-            reference.score(rows.X_test, rows.y_test), abs=0.02
-        )
-    assert len(fit.decisions) == len(AXIS) ** 2
+        score = reference.score(rows.X_test, rows.y_test)
+        assert fit.accuracy == pytest.approx(score, abs=0.02)
+    assert len(fit.decisions) == len(POINTS)
 
 
 def test_points_of_a_reader_count():
     rows = rows_of("gaussians", 60)
     outlier = (2.0, -2.0, -1)
-    fit = fit_playground(rows, "rbf", 1.0, 100.0, [outlier])
+    fit = playground.compute(rows, "rbf", 1.0, 100.0, [outlier])
     reference = SVC(gamma=1.0, C=100.0).fit(np.vstack([rows.X, outlier[:2]]), [*rows.y, -1])
     np.testing.assert_allclose(fit.decisions, reference.decision_function(POINTS), atol=2e-2)
 
@@ -58,7 +56,9 @@ def test_points_alone_and_moving_one():
     red.y = np.array([1.5])  # as the front end does after a drag
     assert plane.value == ((-1.0, 0.0, -1), (1.0, 1.5, 1))
     assert explorer.png != before
-    assert "(1, 1.5, +1)" in explorer.code(**explorer.values)
+    names = {}
+    exec(explorer.code(**explorer.values), names)
+    np.testing.assert_array_equal(names["X"], [[-1.0, 0.0], [1.0, 1.5]])
 
 
 def test_a_click_arrives_coordinate_by_coordinate():
@@ -77,10 +77,10 @@ def test_a_click_arrives_coordinate_by_coordinate():
     assert [a.scales["x"].min, a.scales["x"].max] == pytest.approx([-0.125, 1.125])
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", landmarks.rules)
 def test_landmarks_show_the_estimator(rule):
     rows = rows_of("two moons", 300)
-    fit = fit_landmarks(rows, rule, 15, 2.0, 10.0)
+    fit = landmarks.compute(rows, rule, 15, 2.0, 10.0)
     machine = LASN(15, landmarks=rule, gamma=2.0, C=10.0, random_state=0).fit(rows.X, rows.y)
     np.testing.assert_allclose(fit.decisions, machine.decision_function(POINTS), atol=1e-6)
     assert fit.residuals[-1] < 1e-6
@@ -89,8 +89,7 @@ def test_landmarks_show_the_estimator(rule):
 
 def test_both_maps_are_the_machines_and_waves_err_like_one_over_the_root():
     rows = rows_of("circles", 400)
-    found = fit_both(rows, 40, 1.0, 10.0)
-    grid = square(60)[1]
+    found = fourier.compute(rows, 20, 1.0, 10.0)
     for name, approximation, parameter in (
         ("Nyström", "nystrom", "n_landmarks"),
         ("random Fourier", "fourier", "n_components"),
@@ -99,9 +98,8 @@ def test_both_maps_are_the_machines_and_waves_err_like_one_over_the_root():
             approximation, "newton", gamma=1.0, C=10.0, random_state=0,
             approximation_params={parameter: 40},
         ).fit(rows.X, rows.y)  # fmt: skip
-        np.testing.assert_allclose(
-            found.decisions[name], machine.decision_function(grid), atol=1e-6
-        )
+        expected = machine.decision_function(square(60)[1])
+        np.testing.assert_allclose(found.fits[name].decisions, expected, atol=1e-6)
     curves = error_curves(rows, 1.0)
     slope = np.polyfit(np.log(COUNTS), np.log(curves["random Fourier"]), 1)[0]
     assert slope == pytest.approx(-0.5, abs=0.2)
@@ -110,7 +108,48 @@ def test_both_maps_are_the_machines_and_waves_err_like_one_over_the_root():
 
 def test_distances_are_those_between_rows():
     rows = rows_of("two moons", 50)
-    found = measure_distances(rows)
+    found = bandwidth.prepare(rows)
     direct = np.sqrt(((rows.X[:, None] - rows.X) ** 2).sum(axis=2))[np.triu_indices(50, 1)]
     np.testing.assert_allclose(found.distances * found.median, direct, rtol=1e-9)
     assert found.alike.sum() == 2 * 25 * 24 / 2
+
+
+def test_methods_of_all_kinds_stand_side_by_side():
+    explorer = two_machines()
+    explorer.set(dataset="circles", left="linear", right="random forest")
+    left, right = explorer.caption.split(";")
+    assert "linear" in left
+    assert "random forest" in right
+
+
+def test_an_impossible_pair_says_what_is_missing():
+    rows = rows_of("two moons", 200)
+    chosen = {"approximation": "nystrom", "solver": "newton", "gamma": 1.0, "C": 1.0}
+    assert len(pairs.compute(rows, **chosen)) == 6
+    with pytest.raises(ValueError, match="no features"):
+        pairs.compute(rows, **chosen | {"approximation": "hss", "solver": "dcd"})
+
+
+def test_a_panel_is_the_estimators():
+    rows = rows_of("two moons", 200)
+    machine = LASN(20, gamma=1.0, random_state=0)
+    shown = look_at(machine, rows, 70)
+    assert shown.accuracy == pytest.approx(machine.score(rows.X_test, rows.y_test))
+    np.testing.assert_allclose(shown.decisions, machine.decision_function(square(70)[1]))
+
+
+def test_methods_are_switched_on_and_off():
+    rows = [
+        (name, method, dial, error, seconds)
+        for name in ("s", "t")
+        for method, dial, error, seconds in (("LASN", 1, 0.2, 1.0), ("linear", 1, 0.3, 0.1))
+    ]
+    table = pd.DataFrame(rows, columns=["dataset", "method", "dial", "error", "fit_seconds"])
+    for column in ("search_seconds", "predict_microseconds_per_row", "fit_bytes", "model_bytes"):
+        table[column] = 1.0
+    explorer = fronts(table)
+    assert "LASN 20.0%" in explorer.caption
+    explorer.set(methods=("linear",))
+    assert "linear 30.0%" in explorer.caption
+    explorer.set(methods=())
+    assert "choose a method" in explorer.caption

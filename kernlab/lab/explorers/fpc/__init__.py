@@ -1,1 +1,0 @@
-"""Explorers of FPC: degrees, noise, when to stop, and what more rows cost."""

@@ -1,1 +1,0 @@
-"""Explorers of ADMM-HSS: the hierarchical matrix, and ADMM on it."""

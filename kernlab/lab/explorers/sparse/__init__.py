@@ -1,1 +1,0 @@
-"""Explorers of the sparse Cholesky thesis: its kernel, its matrix, what lines separate."""
