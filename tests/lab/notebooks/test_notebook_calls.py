@@ -10,7 +10,6 @@ from tiny_notebooks import make_notebook
 
 from kernlab.lab import notebook
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine import StudyError, UnknownStudy
 from kernlab.lab.report import comparison
 from kernlab.lab.report.notebooks.files import FIGURE_KEY, NotebookError
 
@@ -83,29 +82,6 @@ def test_failed_points_are_printed_and_end_the_notebook(house, capsys):
         notebook.finish()
 
 
-def test_names_that_do_not_exist(house):
-    notebook.begin("quick", "00_tiny")
-    table = notebook.run("tiny-t1")
-    with pytest.raises(
-        UnknownStudy, match=r"no figure of tiny-t1 called 'errors'\. Did you mean error"
-    ):
-        notebook.show("tiny-t1", "errors", table)
-    with pytest.raises(UnknownStudy, match="Did you mean tiny-t1"):
-        notebook.run("tiny-t11")
-    with pytest.raises(StudyError, match="no profile called 'fast'"):
-        notebook.begin("fast", "00_tiny")
-
-
-def test_no_finished_rows_is_said(house, shown, capsys):
-    notebook.begin("quick", "00_tiny")
-    table = notebook.run("tiny-t1")
-    empty = table.assign(status="failed")
-    notebook.key_figures("tiny-t1", empty)
-    assert "tiny-t1: no finished rows" in capsys.readouterr().out
-    notebook.show("tiny-t1", "error", empty)
-    assert shown[-1][1][FIGURE_KEY] == "tiny-t1-error"
-
-
 @pytest.fixture
 def printed(monkeypatch, tiny_house):
     """A published table for the tiny study: one accuracy, one time, one cell without a number."""
@@ -152,9 +128,3 @@ def test_published_values_beside_ours(house, printed, shown):
     notebook.begin("standard", "00_tiny")
     notebook.compare("tiny-t1", notebook.run("tiny-t1"))
     assert "3.25" in shown[-1][0]["text/plain"]
-
-
-def test_study_without_printed_numbers(house, shown):
-    notebook.begin("quick", "00_tiny")
-    notebook.compare("tiny-t1", notebook.run("tiny-t1"))
-    assert shown[-1][0]["text/plain"] == "tiny-t1: the paper prints no numbers"

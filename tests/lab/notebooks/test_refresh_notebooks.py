@@ -1,15 +1,13 @@
 """Refreshing: the same bytes every time, nothing of one machine, and nbval agrees with it."""
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from tiny_notebooks import BODY, HERE
+from tiny_notebooks import BODY
 
 from kernlab.lab.report.notebooks.files import WIDGET_VIEW, NotebookError
 from kernlab.lab.report.notebooks.refresh import normalise, refresh_notebooks
@@ -22,7 +20,7 @@ SLIDER = (
 )
 
 
-def nbval(path, **environment):
+def nbval(path):
     """nbval's verdict on a notebook: (whether all cells agree, what it printed)."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-kernel-name", "python3"]
     done = subprocess.run(
@@ -30,12 +28,11 @@ def nbval(path, **environment):
         cwd=path.parent,
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
     )
     return done.returncode == 0, done.stdout
 
 
-def test_refreshed_notebook_is_stable_clean_and_compared(write_notebook, tmp_path):
+def test_refreshed_notebook_is_stable_clean_and_compared(write_notebook):
     path = write_notebook(cells=[*BODY[:-1], SLIDER, BODY[-1]])
     assert refresh_notebooks([path], progress=False) == {path: True}
     first = path.read_bytes()
@@ -51,14 +48,6 @@ def test_refreshed_notebook_is_stable_clean_and_compared(write_notebook, tmp_pat
 
     agrees, text = nbval(path)
     assert agrees, text
-    # The rows on disk were computed with the other kernel; they must not hide the change.
-    changed = tmp_path / "changed"
-    changed.mkdir()
-    source = (HERE / "tiny_house.py").read_text()
-    (changed / "tiny_house.py").write_text(source.replace('KERNEL = "rbf"', 'KERNEL = "linear"'))
-    agrees, text = nbval(path, PYTHONPATH=str(changed))
-    assert not agrees
-    assert "accuracy  0.728" in text
 
 
 def test_notebook_that_fails_is_left_as_it_was(write_notebook):
@@ -89,15 +78,3 @@ def test_what_belongs_to_a_moment_is_left_out():
     assert slider.data == {"text/plain": "slider"}
     assert one.execution_count == 1
     nbformat.validate(nb)
-
-
-def test_ids_are_the_notebooks_own_or_its_places(write_notebook):
-    def forget_ids(nb):
-        nb.nbformat_minor = 4
-        for cell in nb.cells:
-            cell.pop("id")
-
-    path = write_notebook(cells=["print(1)"], studies=(), figures=(), edit=forget_ids)
-    refresh_notebooks([path], progress=False)
-    ids = [cell["id"] for cell in json.loads(Path(path).read_text())["cells"]]
-    assert ids == ["cell-01", "cell-02", "cell-03", "cell-04"]
