@@ -37,17 +37,6 @@ def test_only_what_stops_the_main_job_is_a_failure(monkeypatch, package, ok, sai
     assert "pip install" in text
 
 
-def test_folders_that_are_not_there_are_noted(monkeypatch, tmp_path):
-    monkeypatch.setenv("KERNLAB_DATA", str(tmp_path / "nowhere"))
-    text, ok = doctor.diagnose()
-    assert ok
-    assert "is not a folder" in text
-    monkeypatch.setenv("KERNLAB_OUT", "/proc/nowhere")
-    text, ok = doctor.diagnose()
-    assert not ok
-    assert "set KERNLAB_OUT" in text
-
-
 OPENBLAS = {"user_api": "blas", "internal_api": "openblas", "version": "0.3.30", "num_threads": 2}
 
 

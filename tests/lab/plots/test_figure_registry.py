@@ -1,6 +1,5 @@
 """Figures keep their contract: captions, safe names, same bytes, and no crash where nothing ran."""
 
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from kernlab.lab.plots.registry import (
     declared,
     draw_figures,
     figure,
-    finished,
     save,
 )
 from kernlab.lab.plots.style import new_figure
@@ -52,11 +50,6 @@ def test_a_name_that_is_no_file_name_is_refused(name):
         spec(name, study=name)
 
 
-def test_a_figure_without_caption_is_refused():
-    with pytest.raises(ValueError, match="no caption"):
-        FigureSpec("llsvm-prop1", "x", "  ", draw_scatter)
-
-
 def test_two_figures_of_one_name_are_refused():
     with pytest.raises(ValueError, match="llsvm-prop1-scatter"):
         by_study([spec(), spec("other"), spec()])
@@ -81,15 +74,6 @@ def test_a_docstring_is_the_caption_with_the_arguments_of_the_figure_filled_in()
     assert red.draw(table()).axes[0].get_lines()[0].get_color() == "red"
 
 
-def test_figures_are_grouped_by_study_in_order():
-    specs = [spec("b"), spec("z", study="hss-f1"), spec("a")]
-    grouped = by_study(specs)
-    assert {study: [s.name for s in group] for study, group in grouped.items()} == {
-        "llsvm-prop1": ["b", "a"],
-        "hss-f1": ["z"],
-    }
-
-
 def test_draw_sees_the_finished_rows_only_in_the_house_style():
     seen = []
 
@@ -106,15 +90,6 @@ def test_without_finished_rows_the_figure_says_so(nothing):
     (card,) = words(spec().draw(nothing))
     assert card.startswith("Nothing computed yet: kernlab reproduce llsvm-prop1 --profile standard")
     assert all(message in card for message in set(nothing.get("message", ())))
-
-
-def test_a_figure_without_anything_to_see_is_a_card_too():
-    (card,) = words(spec(draw=lambda rows: new_figure()[0]).draw(table()))
-    assert card.startswith("Nothing computed yet")
-
-
-def test_a_table_without_status_counts_as_finished():
-    assert len(finished(table().drop(columns="status"))) == 3
 
 
 @pytest.mark.parametrize(
@@ -136,32 +111,6 @@ def test_every_registered_caption_can_be_read_alone(each):
 
 def test_every_figure_belongs_to_a_study():
     assert set(FIGURES) <= set(STUDIES)
-
-
-def test_pictures_and_captions_are_written(tmp_path):
-    (png,) = draw_figures([spec()], table(), "quick", tmp_path)
-    folder = tmp_path / "quick" / "figures"
-    assert png == folder / "llsvm-prop1-scatter.png"
-    assert sorted(file.name for file in folder.iterdir()) == [
-        "llsvm-prop1-scatter.json",
-        "llsvm-prop1-scatter.png",
-        "llsvm-prop1-scatter.svg",
-    ]
-    assert json.loads((folder / "llsvm-prop1-scatter.json").read_text("utf-8")) == {
-        "study": "llsvm-prop1",
-        "name": "scatter",
-        "caption": "Points of y against x.",
-        "profile": "quick",
-        "rows": 3,
-        "finished": 2,
-        "recorded": 0,
-    }
-
-
-def test_figures_of_other_parameters_have_names_of_their_own(tmp_path):
-    (png,) = draw_figures([spec()], table(), "quick", tmp_path, study="llsvm-prop1@0a1b2c")
-    assert png.name == "llsvm-prop1@0a1b2c-scatter.png"
-    assert draw_figures([], table(), "quick", tmp_path) == []
 
 
 def test_a_figure_that_fails_leaves_the_others_and_is_named(tmp_path):
@@ -190,11 +139,6 @@ def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path, monkeypatch):
         save(figure, tmp_path / "a")
     assert png.read_bytes() == before
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["a.png", "a.svg"]
-
-
-def test_a_dot_in_a_name_does_not_cut_it(tmp_path):
-    files = save(draw_scatter(table()), tmp_path / "gamma-0.5")
-    assert [file.name for file in files] == ["gamma-0.5.png", "gamma-0.5.svg"]
 
 
 def test_the_same_figure_gives_the_same_bytes_in_another_process(tmp_path):

@@ -3,21 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from drawn_figures import assert_drawn
 
 from kernlab.lab.papers.fpc.figures.axes import (
-    log_numbers,
-    look,
     mean_band,
-    ridge_below,
-    say_percent,
 )
-from kernlab.lab.papers.fpc.figures.simulations import draw_noise, draw_parameter, draw_readings
+from kernlab.lab.papers.fpc.figures.simulations import draw_noise, draw_parameter
 from kernlab.lab.papers.fpc.figures.tables import (
     draw_accuracy,
-    draw_images,
     draw_massive,
-    draw_sparsity,
 )
 from kernlab.lab.plots.style import method_colour, new_figure
 
@@ -34,33 +27,6 @@ def test_repeats_are_drawn_by_their_mean_not_their_median():
     table = pd.DataFrame({"x": [1, 1, 1], "y": [0.0, 0.0, 3.0]})
     mean_band(ax, table, "x", "y")
     assert ax.get_lines()[0].get_ydata().tolist() == [1.0]
-
-
-def test_missing_values_draw_nothing():
-    _, ax = new_figure()
-    mean_band(ax, pd.DataFrame({"x": [np.nan], "y": [1.0]}), "x", "y")
-    assert not ax.get_lines()
-
-
-def test_ridge_lies_below_and_is_broader():
-    table = pd.DataFrame({"method": ["FPC", "ridge", "FPC"]})
-    assert [method for method, _ in ridge_below(table)] == ["ridge", "FPC"]
-    assert look("ridge")["lw"] > 4
-    assert "lw" not in look("FPC")
-
-
-@pytest.mark.parametrize(("high", "some", "other"), [(0.2, "0.02", None), (2000, "1000", "0.02")])
-def test_numbers_of_a_log_axis_thin_out_when_far_apart(high, some, other):
-    _, ax = new_figure()
-    ax.plot([0.01, high], [1, 2])
-    ax.set_xscale("log")
-    log_numbers(ax.xaxis)
-    assert some in texts(ax.xaxis)
-    assert other not in texts(ax.xaxis)
-
-
-def test_percent_is_said_without_noise():
-    assert [say_percent(share) for share in (0.02, 0.123456)] == ["2 %", "12.35 %"]
 
 
 def test_the_papers_accuracy_stands_in_the_row_of_its_method():
@@ -84,14 +50,6 @@ def _edge(method):
     from matplotlib.colors import to_rgba
 
     return tuple(np.round(to_rgba(method_colour(method)), 3))
-
-
-def test_other_tables_draw_with_and_without_what_was_printed():
-    table = pd.DataFrame(
-        {"dataset": ["magic", "own"], "method": "FPC", "sparsity": [286, 10], "test_accuracy": 0.9}
-    )
-    assert_drawn(draw_sparsity(table))
-    assert_drawn(draw_images(table.assign(dataset="dogs-vs-cats")))
 
 
 def test_labelled_rows_stand_beside_generated_ones():
@@ -137,15 +95,3 @@ def test_every_width_of_the_noise_is_drawn():
     assert ends == {0.04, 0.08}
     assert len(below.get_lines()) == 7, "and where the training error is the noise"
     assert "width 0.1 solid, 0.2 dashed" in above.get_title(loc="left") + above.get_title()
-
-
-def test_stated_errors_stand_beside_every_reading():
-    rows = [
-        {"variant": reading, "exponent": exponent, "n_iter": 3, "test_error": 0.02}
-        | {"stated_error": {3.2: 0.01235, 5.0: 0.01153}[exponent]}
-        for reading in ("as written", "no noise")
-        for exponent in (3.2, 5.0)
-    ]
-    (ax,) = draw_readings(pd.DataFrame(rows)).axes
-    assert sorted(line.get_xdata()[0] for line in ax.get_lines()) == [0.01153, 0.01235]
-    assert texts(ax.yaxis) == ["as written", "no noise"]

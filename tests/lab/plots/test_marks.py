@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kernlab.lab.plots import marks
-from kernlab.lab.plots.style import METHOD_COLOURS, house_style, new_figure
+from kernlab.lab.plots.style import house_style, new_figure
 
 
 @pytest.fixture
@@ -37,15 +37,6 @@ def test_band_without_spread_shades_nothing_and_skips_what_is_missing(ax):
     assert list(marks.band(ax, table, "n", "y").get_xdata()) == [1, 3]
     assert not ax.collections
     assert marks.band(ax, table[table.n == 2], "n", "y") is None
-
-
-def test_bands_give_each_method_its_colour(ax):
-    table = pd.concat([repeats(), repeats().assign(method="LIBSVM")])
-    marks.bands(ax, table, "n", "y")
-    assert {line.get_label(): line.get_color() for line in ax.get_lines()} == {
-        "LASN": METHOD_COLOURS["LASN"],
-        "LIBSVM": METHOD_COLOURS["LIBSVM"],
-    }
 
 
 def test_every_combination_has_a_panel_in_the_order_of_the_table_and_no_other_is_shown():
@@ -85,18 +76,6 @@ def test_slope_guide_stays_below_data_of_another_slope(ax, data, guide):
     assert (np.exp(np.interp(np.log(along), np.log(x), np.log(y))) < 3.0 * along**data).all()
 
 
-@pytest.mark.parametrize("points", [([], []), ([10], [3.0]), ([1, 2, 3], [0.0, -1.0, 5.0])])
-def test_slope_guide_bears_little_data(ax, points):
-    ax.set(xscale="log", yscale="log")
-    ax.plot(*points)
-    assert np.isfinite(marks.slope_guide(ax, 1).get_ydata()).all()
-
-
-def test_slope_guide_refuses_linear_axes(ax):
-    with pytest.raises(ValueError, match="log-log"):
-        marks.slope_guide(ax, 1)
-
-
 def test_heatmap_shows_medians_in_order_and_leaves_gaps_open(ax):
     table = pd.DataFrame(
         [(10.0, 1, 7.0), (0.1, 2, 1.0), (0.1, 1, 2.0), (0.1, 1, 4.0), (0.1, 1, 90.0)],
@@ -108,22 +87,3 @@ def test_heatmap_shows_medians_in_order_and_leaves_gaps_open(ax):
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0.1", "10"]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["1", "2"]
     assert {patch.get_xy() for patch in ax.patches} == {(1, 0)}
-
-
-def test_heatmap_frames_the_lowest_where_asked(ax):
-    table = pd.DataFrame({"C": [1, 2], "h": [1, 1], "seconds": [3.0, 2.0]})
-    marks.heatmap(ax, table, "C", "h", "seconds", best="lowest")
-    assert {patch.get_xy() for patch in ax.patches} == {(1, 0)}
-
-
-def test_heatmap_of_a_single_cell(ax):
-    table = pd.DataFrame({"C": [1], "h": [1], "accuracy": [50.0]})
-    assert marks.heatmap(ax, table, "C", "h", "accuracy", best="lowest").get_array().shape == (1, 1)
-
-
-def test_plain_log_ticks_say_numbers_as_people_do(ax):
-    ax.set_xscale("log")
-    marks.plain_log_ticks(ax.xaxis)
-    say = ax.xaxis.get_major_formatter()
-    spoken = [say(value) for value in (0.01, 1, 1000, 20_000, 3e6, 1e9)]
-    assert spoken == ["0.01", "1", "1000", "20k", "3M", "1G"]

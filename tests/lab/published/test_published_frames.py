@@ -1,7 +1,5 @@
 """What holds for the published numbers without the papers' texts."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -66,20 +64,6 @@ def test_every_number_has_labels_a_unit_and_where_it_is_missing_a_reason(id):
         assert set(rows.str.replace(r" \(l = \d+\)$", "", regex=True)) <= set(dataset_names())
 
 
-@pytest.mark.parametrize("id", IDS)
-def test_attrs_say_what_it_is(id):
-    attrs = published(id).attrs
-    assert (attrs["id"], attrs["paper"]) == (id, id.split("-")[0])
-    assert attrs["reference"].endswith(".")
-    kind, number = attrs["source"].split(" ")[:2]
-    if "-t" in id or "-f" in id:
-        letter = {"Table": "t", "Figure": "f"}[kind]
-        roman = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7}
-        assert id == f"{attrs['paper']}-{letter}{roman.get(number, number)}"
-    assert attrs["title"]
-    assert attrs["caption"].endswith(".")
-
-
 @pytest.mark.parametrize(
     ("id", "row", "column", "value", "unit"),
     [
@@ -117,13 +101,3 @@ def test_a_frame_is_the_callers_own():
 def test_what_is_not_an_id_is_refused(id):
     with pytest.raises(UnknownIdError, match="Available: " if id != "lasn-4" else "mean lasn-t4"):
         published(id)
-
-
-@pytest.mark.parametrize("before", ["", "import kernlab.lab.published; "])
-def test_the_name_at_the_top_is_callable_in_any_order_of_imports(before):
-    code = (
-        f"{before}from kernlab.lab import published; import sys;"
-        "assert 'pandas' not in sys.modules; print(len(published('lasn-t4')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert int(done.stdout) == len(published("lasn-t4"))

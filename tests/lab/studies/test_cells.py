@@ -5,35 +5,9 @@ import pandas as pd
 import pytest
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine import as_cells, spread_cell
-from kernlab.lab.papers.common.cells import growth_cell, in_printed_units
+from kernlab.lab.papers.common.cells import growth_cell
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
-
-
-def test_cells_without_value_and_reason_are_dropped():
-    table = as_cells([("a", "x", 1.0), ("a", "y", np.nan), ("a", "z", np.nan, "too few rows")])
-    assert table["column"].to_list() == ["x", "z"]
-    assert table["reason"].to_list() == ["", "too few rows"]
-    assert list(as_cells([]).columns) == ["row", "column", "value", "reason"]
-
-
-def test_a_spread_takes_enough_repeats():
-    values = pd.Series([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert spread_cell("a", "sd", values) == ("a", "sd", pytest.approx(np.sqrt(2.5)))
-    assert "2 repeats give" in spread_cell("a", "sd", values[:2])[3]
-    assert "1 repeat gives" in spread_cell("a", "sd", pd.Series([1.0, np.nan]))[3]
-
-
-def test_times_are_compared_in_the_unit_that_is_printed():
-    cells = [("webspam", "LLSVM time", 2880.0), ("ijcnn1", "LLSVM time", 49.0)]
-    cells.append(("webspam", "LLSVM error", 2.04, "why"))
-    units = in_printed_units(cells, published("llsvm-t3"))
-    assert units == [
-        ("webspam", "LLSVM time", 0.8),
-        ("ijcnn1", "LLSVM time", 49.0),
-        ("webspam", "LLSVM error", 2.04, "why"),
-    ]
 
 
 def rows_of(rows, method="LLSVM", dataset="webspam"):
@@ -72,17 +46,6 @@ def test_growth_is_the_exponent_from_many_landmarks_on(power):
     assert growth_cell(table, "k")[2] == pytest.approx(power)
     assert "200 landmarks" in growth_cell(table[table["k"] <= 500], "k")[3]
     assert np.isnan(growth_cell(table.iloc[:0], "k")[2])
-
-
-@pytest.mark.parametrize("id", ["lasn-f2", "lasn-f3", "lasn-f4", "llsvm-f1"])
-def test_growth_is_not_taken_from_stand_ins(id):
-    study = STUDIES[id]
-    k = [200, 500, 1000]
-    table = pd.DataFrame(
-        {"dataset": "magic", "variant": "drawn per k", "rows": "the file's"}, [0] * 3
-    )
-    table = table.assign(landmarks=k, n_landmarks=k, fit_seconds=k)
-    assert study.measured(table)["value"].isna().all()
 
 
 def test_where_accuracy_settles_and_time_rises_is_read_from_the_curve():

@@ -19,7 +19,6 @@ from kernlab.lab.papers.hss.machines import (
     decisions,
     exact_intercepts,
     papers_steps,
-    spread,
 )
 from kernlab.lab.papers.hss.sets import PAPERS, sample
 from kernlab.lab.papers.hss.tables import RACQP_STEPS, SHAPES, best_costs, best_width, chosen
@@ -198,12 +197,6 @@ def test_the_exact_intercept_is_that_of_the_exact_kernel():
         sums[:, 0] + result.intercept, machine.decision_function(data.X_test), atol=1e-8
     )
     assert accuracies(sums, data.y_test) == [np.mean((sums[:, 0] > 0) == (data.y_test > 0))]
-
-
-def test_the_spread_of_two_values_is_zero():
-    y = np.array([1.0, 1.0, -1.0, -1.0])
-    assert spread(np.array([0.3, 0.3, 0.7, 0.7]), y) == 0.0
-    assert spread(np.array([0.0, 0.6, 0.7, 0.7]), y) == pytest.approx(1.0)
 
 
 def test_the_heatmap_and_libsvm():

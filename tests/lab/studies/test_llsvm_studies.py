@@ -99,11 +99,3 @@ def test_the_papers_competitors_stand_in_its_table():
     assert cells["ijcnn1", "AMM error"] == pytest.approx(100 * errors["AMM", "batch"])
     assert cells["ijcnn1", "CVM error"] == pytest.approx(100 * errors["CVM", ""])
     drawn("llsvm-t3", table)
-
-
-def test_figure_1_has_competitors_as_level_lines():
-    study = llsvm.landmark_sweep(landmarks=[20, 50])
-    table = table_of(study, study.grid("quick"))
-    assert set(table[table["n_landmarks"] == 0]["method"]) == {"LIBSVM", "CVM", "LaSVM", "AMM"}
-    assert list(study.key_figures(table)) == ["checkerboard"]
-    drawn("llsvm-f1", table)

@@ -110,16 +110,6 @@ def test_fill_in_is_counted_as_a_dense_factor_has_it():
         assert first.loc[name, "entries_of_matrix"].nunique() == 1  # one matrix in every order
 
 
-def test_pictures_show_every_entry():
-    points = [Point.make("swiss-roll", order, rows=200) for order in ("natural", "amd")]
-    table = table_of(STUDIES["sparse-f3"], points)
-    for _, rows in table.groupby(["method", "picture"]):
-        entries = rows["entries_of_" + rows["picture"].iloc[0]].iloc[0]
-        assert rows["share"].sum() * (200 / 40) ** 2 == pytest.approx(entries, rel=0.01)
-    rows = table[(table["picture"] == "factor") & (table["method"] == "amd")]
-    assert (rows["block_row"] >= rows["block_column"]).all()
-
-
 # ------------------------------------------------------------------- the roll, and its sigma
 def test_classes_alternate_along_the_roll():
     table = measured("sparse-f5").sort_values("t")
@@ -180,27 +170,6 @@ def test_the_slip_is_that_of_the_listing_run_line_by_line():
     for form, decisions in scores.items():
         expected = np.mean(np.argmax(decisions, axis=0) == data.y_test)
         assert found[form] == pytest.approx(expected, abs=0.002)
-
-
-def test_two_classes_are_corrected_to_the_estimator_too():
-    data = load_dataset("two-moons", paper="sparse")
-    points = [
-        Point.make("two-moons", "listing", form, sigma=0.2, l=3)
-        for form in ("as printed", "corrected")
-    ]
-    found = table_of(STUDIES["sparse-slip"], points).set_index("variant")["test_accuracy"]
-    machine = SparseCholeskySVC(sigma=0.2, l=3).fit(data.X_train, data.y_train)
-    assert found["corrected"] == pytest.approx(machine.score(data.X_test, data.y_test), abs=2e-3)
-    assert found["as printed"] > 0.9  # near rows have equal labels
-
-
-def test_where_the_kernel_vanishes_the_slip_costs_nothing():
-    points = [
-        Point.make("swiss-roll", "listing", form, sigma=0.05, l=400)
-        for form in ("as printed", "corrected")
-    ]
-    printed, corrected = table_of(STUDIES["sparse-slip"], points)["test_accuracy"]
-    assert printed == pytest.approx(corrected, abs=0.02)
 
 
 # --------------------------------------------------------------------------------- Table 2
