@@ -35,7 +35,7 @@ from kernlab.solvers.problems import (
     Loss,
     SolverResult,
     Trace,
-    check_limits,
+    common_call,
     get_loss,
     row_costs,
     signs,
@@ -63,25 +63,20 @@ def paper_beta(n_rows):
     return 1e2 if n_rows <= 1e5 else 1e3 if n_rows <= 1e6 else 1e4
 
 
+@common_call(tol=1e-3, max_iter=1000)
 def solve_dual_admm(
     approximation,
     y,
     *,
+    given,
     C=1.0,
     loss="hinge",
     intercept="free",
-    tol=None,
-    max_iter=None,
     steps=None,
     beta="adaptive",
     relaxation=None,
     acceleration=None,
     certificate="approximate",
-    sample_weight=None,
-    start=None,
-    callback=None,
-    random_state=None,
-    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i s_i) through its dual, by ADMM.
 
@@ -112,7 +107,6 @@ def solve_dual_admm(
     prescribed = steps is not None
     relaxation = (1.0 if prescribed else 1.6) if relaxation is None else relaxation
     acceleration = (0 if prescribed else 8) if acceleration is None else acceleration
-    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-3, 1000))
     check_scalar(acceleration, "acceleration", Integral, min_val=0)
     if prescribed:
         check_scalar(steps, "steps", Integral, min_val=1)
@@ -125,22 +119,22 @@ def solve_dual_admm(
             f"certificate='exact' needs products with the exact kernel matrix, which "
             f"{type(approximation).__name__} does not offer: use certificate='approximate'"
         )
-    call = Call(y, C, start)
-    problems = _Problems.of(call, sample_weight, get_loss(loss), intercept)
+    call = Call(y, C, given.start)
+    problems = _Problems.of(call, given.sample_weight, get_loss(loss), intercept)
     n, p = problems.labels.shape
     vectors = VECTORS + 2 * acceleration
     require_memory(
         8 * n * p * vectors,
-        max_memory,
+        given.max_memory,
         what="ADMM on the dual",
         arithmetic=f"{vectors} vectors of {n} numbers for each of {p} problems",
         way_out="Take fewer C at a time, or acceleration=0.",
     )
-    iteration = _Iteration(approximation, problems, beta, relaxation, began, callback)
+    iteration = _Iteration(approximation, problems, beta, relaxation, began, given.callback)
     duals = call.dual_starts()
     if duals is not None:
         iteration.begin_from(duals)
-    iteration.run(None if prescribed else tol, steps or max_iter, acceleration)
+    iteration.run(None if prescribed else given.tol, steps or given.max_iter, acceleration)
     results = _certified(approximation, problems, iteration.z, not prescribed, certificate)
     advice = "Raise max_iter, lower C, or bring K~ closer to K."
     seconds = (time.perf_counter() - began) / p
@@ -149,13 +143,13 @@ def solve_dual_admm(
         results[j] = result = replace(
             result,
             n_iter=int(iteration.steps[j]),
-            converged=bool(not prescribed and reached <= tol),
+            converged=bool(not prescribed and reached <= given.tol),
             message=_as_prescribed(result, steps) if prescribed else "",
             trace=tuple(iteration.traces[j].rows),
             seconds=seconds,
         )
         if not prescribed:
-            warn_unless_converged(result, "a relative gap of", reached, tol, advice)
+            warn_unless_converged(result, "a relative gap of", reached, given.tol, advice)
     return call.arranged(results)
 
 

@@ -32,8 +32,10 @@ w and a belong together where w = sum_i a_i y_i x_i and a_i = C_i times minus th
 import math
 import time
 import warnings
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
+from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -43,7 +45,45 @@ from sklearn.exceptions import ConvergenceWarning
 from kernlab.cluster import Targets
 from kernlab.runtime import levels_to_the_user
 
-OPTIONAL = ("tol", "max_iter", "random_state", "max_memory")
+
+@dataclass
+class Given:
+    """What every solver is given beside its problem; see above."""
+
+    tol: float | None = None
+    max_iter: int | None = None
+    sample_weight: np.ndarray | None = None
+    start: object = None
+    callback: Callable | None = None
+    random_state: object = None
+    max_memory: object = None
+
+    @property
+    def generator(self):
+        """Of random numbers; None draws as 0 does."""
+        return np.random.default_rng(0 if self.random_state is None else self.random_state)
+
+
+COMMON = {f.name: Parameter(f.name, Parameter.KEYWORD_ONLY, default=None) for f in fields(Given)}
+
+
+def common_call(tol=None, max_iter=None):
+    """Give a solver, `solve(data, y, *, given, C, ...)`, the keywords of all solvers, which come to
+    it as `Given`, with these defaults of its own."""
+
+    def decorate(solve):
+        @wraps(solve)
+        def called(*data, **parameters):
+            given = Given(**{name: parameters.pop(name, None) for name in COMMON})
+            if tol is not None:
+                given.tol, given.max_iter = check_limits(given.tol, given.max_iter, tol, max_iter)
+            return solve(*data, given=given, **parameters)
+
+        own = [p for p in signature(solve).parameters.values() if p.name != "given"]
+        called.__signature__ = Signature([*own, *COMMON.values()])
+        return called
+
+    return decorate
 
 
 class Call:
@@ -110,8 +150,6 @@ def each_problem(start_from):
     def decorate(solve):
         @wraps(solve)
         def solve_each(data, y, *, C=None, start=None, **parameters):
-            parameters = {k: v for k, v in parameters.items() if v is not None or k not in OPTIONAL}
-            check_limits(parameters.get("tol", 0.0), parameters.get("max_iter", 1))
             call, families = Call(y, C, start), []
             for column, begin in zip(call.columns, call.starts, strict=True):
                 family = []
@@ -128,11 +166,11 @@ def each_problem(start_from):
     return decorate
 
 
-def check_limits(tol, max_iter, names=("tol", "max_iter"), defaults=(None, None)):
+def check_limits(tol, max_iter, default_tol, default_steps, names=("tol", "max_iter")):
     """Refuse a tolerance that is none, and a number of steps that is none; give both, or where they
     are None their defaults."""
-    tol = defaults[0] if tol is None else tol
-    max_iter = defaults[1] if max_iter is None else max_iter
+    tol = default_tol if tol is None else tol
+    max_iter = default_steps if max_iter is None else max_iter
     if not (isinstance(tol, Real) and tol >= 0.0):
         raise ValueError(f"{names[0]} must be a number that is not negative, not {tol!r}")
     if not (isinstance(max_iter, Integral) and max_iter >= 1):

@@ -36,7 +36,14 @@ from kernlab.solvers.hinge.passes import (
     GramFactor,
     Sums,
 )
-from kernlab.solvers.problems import Call, SolverResult, Trace, check_limits, warn_unless_converged
+from kernlab.solvers.problems import (
+    Call,
+    SolverResult,
+    Trace,
+    check_limits,
+    common_call,
+    warn_unless_converged,
+)
 
 CHANGE_V, CHANGE_W, N_SUMS = (passes.N_SHARED + place for place in range(3))
 EARLY, CERTIFIED = (5e-4, 5), (1e-3, 20_000)  # tol and max_iter without C, and with it
@@ -46,23 +53,9 @@ FIRST_REBALANCE, REBALANCE_GROWTH = 20, 1.5
 GAMMA_RANGE = (1e-6, 1e3)
 
 
+@common_call()
 def solve_hinge_admm(
-    F,
-    y,
-    *,
-    C=None,
-    loss="hinge",
-    intercept="none",
-    tol=None,
-    max_iter=None,
-    alpha=1.0,
-    beta=1.0,
-    sample_weight=None,
-    start=None,
-    keep_dual=True,
-    callback=None,
-    random_state=None,
-    max_memory=None,
+    F, y, *, given, C=None, loss="hinge", intercept="none", alpha=1.0, beta=1.0, keep_dual=True
 ):
     """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
 
@@ -89,9 +82,10 @@ def solve_hinge_admm(
     """
     passes.check_problem("hinge-admm", loss, intercept)
     on_cluster = isinstance(F, ClusterFeatures)
-    call = Call(y, C, start, on_cluster)
+    call = Call(y, C, given.start, on_cluster)
     certified = call.costs[0] is not None
-    tol, max_iter = check_limits(tol, max_iter, defaults=CERTIFIED if certified else EARLY)
+    defaults = CERTIFIED if certified else EARLY
+    tol, max_iter = check_limits(given.tol, given.max_iter, *defaults)
     alpha, beta = moderate(alpha, "alpha"), moderate(beta, "beta")
     along = len(call.costs)
     if on_cluster:
@@ -99,12 +93,13 @@ def solve_hinge_admm(
         if keep_dual:
             raise ValueError("dual variables of rows on a cluster are not kept: keep_dual=False")
     else:
-        data = Data(F, sample_weight, intercept, certified)
-        data.require_room(len(call.columns) * along, max_memory)
+        data = Data(F, given.sample_weight, intercept, certified)
+        data.require_room(len(call.columns) * along, given.max_memory)
         columns = [passes.labels_of(column, data.m) for column in call.columns]
         data.state = RowState.of([y for y in columns for _ in range(along)])
     starts = [passes.start_of(begin, data, intercept) for begin in call.starts]
-    problems = [_Problem(data, cost, start, callback) for start in starts for cost in call.costs]
+    heard = given.callback
+    problems = [_Problem(data, cost, start, heard) for start in starts for cost in call.costs]
     with single_blas_thread() if data.n < passes.WIDE else nullcontext():
         iteration = _Iteration(data, problems, alpha, beta, tol, max_iter)
         iteration.begin()

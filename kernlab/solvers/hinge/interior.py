@@ -18,10 +18,22 @@ import numpy as np
 import scipy.linalg as la
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.runtime import for_each_block, interruptible, row_blocks, single_blas_thread
+from kernlab.runtime import (
+    for_each_block,
+    interruptible,
+    levels_to_the_user,
+    row_blocks,
+    single_blas_thread,
+)
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, Data, GramFactor, Sums
-from kernlab.solvers.problems import SolverResult, Trace, each_problem, warn_unless_converged
+from kernlab.solvers.problems import (
+    SolverResult,
+    Trace,
+    common_call,
+    each_problem,
+    warn_unless_converged,
+)
 
 PRODUCTS = passes.N_SHARED  # behind the sums that ADMM takes: sum of c (eta a + xi (1 - a))
 EDGE = 1e-13  # how near a may come to 0 and 1 before 1 - a is all rounding
@@ -39,22 +51,8 @@ CANNOT_HOLD = (
 
 
 @each_problem(lambda before, parameters: before)
-def solve_hinge_interior(
-    F,
-    y,
-    *,
-    C=None,
-    loss="hinge",
-    intercept="none",
-    tol=1e-6,
-    max_iter=300,
-    sample_weight=None,
-    start=None,
-    keep_dual=True,
-    callback=None,
-    random_state=None,
-    max_memory=None,
-):
+@common_call(tol=1e-6, max_iter=300)
+def solve_hinge_interior(F, y, *, given, C=None, loss="hinge", intercept="none", keep_dual=True):
     """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
 
     Parameters
@@ -71,9 +69,10 @@ def solve_hinge_interior(
     of all functions whose root mean square on the rows is at most this solution's.
     """
     passes.check_problem("hinge-interior", loss, intercept)
-    data = Data(F, sample_weight, intercept, C is not None)
-    data.require_room(6, max_memory)
-    start = passes.start_of(start, data, intercept)
+    tol, max_iter, callback = given.tol, given.max_iter, given.callback
+    data = Data(F, given.sample_weight, intercept, C is not None)
+    data.require_room(6, given.max_memory)
+    start = passes.start_of(given.start, data, intercept)
     search = _Search(data, passes.labels_of(y, data.m), C)
     with single_blas_thread() if data.n < passes.WIDE else nullcontext():
         if start is None and C is None:
@@ -88,7 +87,8 @@ def solve_hinge_interior(
             if C is None and stuck and left > 0:
                 result = _on_orthonormal_features(search, result, tol, left, keep_dual, callback)
     if result.message:
-        warnings.warn(f"hinge-interior: {result.message}.", ConvergenceWarning, stacklevel=3)
+        said = f"hinge-interior: {result.message}."
+        warnings.warn(said, ConvergenceWarning, stacklevel=levels_to_the_user())
     else:
         advice = "Raise max_iter, loosen tol, or take a basis that is better conditioned."
         reached = max(result.relative_gap, 0.0)

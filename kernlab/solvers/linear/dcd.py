@@ -20,6 +20,7 @@ from kernlab.solvers.problems import (
     SolverResult,
     Trace,
     check_offered,
+    common_call,
     each_problem,
     get_loss,
     row_costs,
@@ -41,22 +42,8 @@ NOT_FREE = ": a free intercept ties all dual variables together; the newton solv
 
 
 @each_problem(lambda before, parameters: before.dual_variables)
-def solve_dcd(
-    F,
-    y,
-    *,
-    C,
-    loss="hinge",
-    intercept="penalised",
-    tol=1e-3,
-    max_iter=5000,
-    sample_weight=None,
-    random_state=0,
-    start=None,
-    callback=None,
-    max_memory=None,
-    solver="dcd",
-):
+@common_call(tol=1e-3, max_iter=5000)
+def solve_dcd(F, y, *, given, C, loss="hinge", intercept="penalised", solver="dcd"):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
     Parameters
@@ -74,22 +61,26 @@ def solve_dcd(
     SolverResult, or lists of them. The KKT residual is the projected gradient of the dual; the
     trace has estimates, and in the last row the figures.
     """
-    trace, offered = Trace(callback), ("penalised", "none")
+    tol, max_iter, max_memory = given.tol, given.max_iter, given.max_memory
+    trace, offered = Trace(given.callback), ("penalised", "none")
     check_offered("dual coordinate descent", NOT_FREE, intercept=(intercept, offered))
     features = as_features(F)
     single = _rows_in_single(features, memory_limit(max_memory)) if tol >= SINGLE_ENOUGH else None
     if single is None:
         features = Features(features.stored(max_memory))
     y = signs(y, features.shape[0])
-    costs = row_costs(C, len(y), sample_weight)
-    generator = np.random.default_rng(random_state)
-    descent = Descent(features, y, costs, get_loss(loss), intercept, generator, rows=single)
-    if start is not None:
-        descent.begin_from(start)
+    costs = row_costs(C, len(y), given.sample_weight)
+    loss, generator = get_loss(loss), given.generator
+    descent = Descent(features, y, costs, loss, intercept, generator, rows=single)
+    if given.start is not None:
+        descent.begin_from(given.start)
     if tol >= SINGLE_ENOUGH:
         descent.read_in_single(memory_limit(max_memory))
     passes, failures, wanted, accepted = 0, 0, tol, tol
-    objective, gap = float(costs.sum()), 1.0 if start is None else 0.0  # of zeros; to be measured
+    objective, gap = (
+        float(costs.sum()),
+        1.0 if given.start is None else 0.0,
+    )  # of zeros; to be measured
     while True:
         if gap <= wanted or objective == 0.0 or descent.is_settled or passes >= max_iter:
             w, certificate = descent.certificate()

@@ -33,8 +33,8 @@ from kernlab.solvers.problems import (
     Call,
     SolverResult,
     Trace,
-    check_limits,
     check_offered,
+    common_call,
     get_loss,
     row_costs,
     signs,
@@ -46,22 +46,8 @@ ROWS_VISITED = 200_000  # by the passes that improve dual variables
 SMALLEST = 1e-130  # a gradient: TRON divides by its square, and by powers of that
 
 
-def solve_liblinear(
-    F,
-    y,
-    *,
-    C,
-    loss="squared_hinge",
-    intercept="penalised",
-    method="dcd",
-    tol=None,
-    max_iter=None,
-    sample_weight=None,
-    random_state=None,
-    start=None,
-    callback=None,
-    max_memory=None,
-):
+@common_call(tol=1e-4, max_iter=1000)
+def solve_liblinear(F, y, *, given, C, loss="squared_hinge", intercept="penalised", method="dcd"):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) with LIBLINEAR.
 
     Parameters
@@ -84,22 +70,22 @@ def solve_liblinear(
     them (`Features.dual_of`). `seconds` are LIBLINEAR's. Where rows of one sign alone have weight,
     which it refuses, a free intercept decides, and `solve_dcd` solves the rest.
     """
-    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-4, 1000))
+    tol, max_iter, max_memory = given.tol, given.max_iter, given.max_memory
     if tol == 0.0:
         raise ValueError("tol must be above 0 for LIBLINEAR, which else never ends")
-    call = Call(y, C, start)
+    call = Call(y, C, given.start)
     _check(method, loss, intercept, call.starts)
     dual_of = as_features(F).dual_of
     F = liblinear_rows(as_features(F).stored(max_memory))
     copies = copies_at_a_time(F, max_memory)
     columns = [signs(column, F.shape[0]) for column in call.columns]
     order = _order_of_columns(F) if method == "tron" else None
-    seed = np.random.default_rng(0 if random_state is None else random_state).integers(2**31 - 1)
+    seed = given.generator.integers(2**31 - 1)
     problem, name = {"loss": loss, "intercept": intercept}, f"liblinear-{method}"
     limits = {"tol": tol, "max_iter": max_iter, "random_state": seed}
 
     def solve(task):
-        y, costs = task[0], row_costs(float(task[1]), F.shape[0], sample_weight)
+        y, costs = task[0], row_costs(float(task[1]), F.shape[0], given.sample_weight)
         if np.unique(y[costs > 0]).size < 2:
             if intercept != "free":
                 message = "rows of one sign alone have weight, which LIBLINEAR refuses: by dcd"
@@ -128,8 +114,8 @@ def solve_liblinear(
         warnings.simplefilter("ignore", ConvergenceWarning)  # ours, below, says how far it is
         results = for_each_block(solve, tasks, copies if method == "tron" else 1)
     for result in results:
-        if callback is not None:
-            callback(result.trace[0])
+        if given.callback is not None:
+            given.callback(result.trace[0])
     worst = max(results, key=lambda result: (not result.converged, result.relative_gap))
     advice = (
         f"That is LIBLINEAR's limit of {max_iter} iterations (tol is its own measure, not the "

@@ -24,6 +24,7 @@ from kernlab.solvers.problems import (
     SolverResult,
     Trace,
     check_offered,
+    common_call,
     each_problem,
     get_loss,
     row_costs,
@@ -42,24 +43,19 @@ IN_ONE_BLOCK = "the features are in memory, one block: improved by dcd until its
     # A prescribed number of runs ends where it ends: from another start, somewhere else.
     lambda before, parameters: None if parameters.get("runs") else before.dual_variables
 )
+@common_call(tol=1e-3, max_iter=100)
 def solve_sbm(
     F,
     y,
     *,
+    given,
     C,
     loss="hinge",
     intercept="penalised",
-    tol=1e-3,
-    max_iter=100,
     runs=None,
     block_rows=None,
     drop=0.75,
     passes_per_block=None,
-    sample_weight=None,
-    random_state=0,
-    start=None,
-    callback=None,
-    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(y_i (w . x_i + b)) over w [and b].
 
@@ -84,7 +80,8 @@ def solve_sbm(
     -------
     SolverResult, or lists of them. The KKT residual is the projected gradient of the dual.
     """
-    trace, offered = Trace(callback), ("penalised", "none")
+    tol, max_iter, max_memory = given.tol, given.max_iter, given.max_memory
+    trace, offered = Trace(given.callback), ("penalised", "none")
     check_offered("selective block minimization", NOT_FREE, intercept=(intercept, offered))
     counts = {"block_rows": block_rows, "passes_per_block": passes_per_block, "runs": runs}
     for name, value in counts.items():
@@ -93,12 +90,8 @@ def solve_sbm(
     check_scalar(drop, "drop", (float, int), min_val=0, max_val=1)
     on_disk, loss, F = isinstance(F, np.memmap), get_loss(loss), as_features(F)
     if runs is None and block_rows is None and F.is_storable(max_memory) and not on_disk:
-        result = solve_dcd(
-            F, y, C=C, loss=loss.name, intercept=intercept, tol=tol,
-            max_iter=max_iter * (passes_per_block or PASSES), sample_weight=sample_weight,
-            random_state=random_state, start=start, callback=callback, max_memory=max_memory,
-            solver="sbm",
-        )  # fmt: skip
+        others = vars(given) | {"max_iter": max_iter * (passes_per_block or PASSES)}
+        result = solve_dcd(F, y, C=C, loss=loss.name, intercept=intercept, solver="sbm", **others)
         return replace(result, message=IN_ONE_BLOCK)
     F = F.kept(max_memory)
     passes = passes_per_block or (PASSES if runs is None else PLAIN_PASSES)
@@ -106,11 +99,11 @@ def solve_sbm(
     fitting = memory_limit(max_memory) // (6 * max(1, F.nbytes // F.shape[0]))
     block_rows = min(block_rows or BLOCK_ROWS, max(fitting, SMALLEST_BLOCK))
     y = signs(y, F.shape[0]).astype(np.int8)
-    costs = row_costs(C, 1) if sample_weight is None else row_costs(C, len(y), sample_weight)
+    weights, generator = given.sample_weight, given.generator
+    costs = row_costs(C, 1) if weights is None else row_costs(C, len(y), weights)
     costs = np.broadcast_to(costs, y.shape)  # rows without weights need no array of them
     problem = _Problem(F, y, costs, loss, intercept, block_rows, passes, runs is not None)
-    generator = np.random.default_rng(random_state)
-    state, memory = problem.state_of(start), _Memory(drop)
+    state, memory = problem.state_of(given.start), _Memory(drop)
     best, done, last = None, 0, runs or max_iter
     while True:
         before, state = state, (state[0].copy(), state[1].copy())

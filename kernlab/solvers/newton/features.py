@@ -22,6 +22,7 @@ from kernlab.solvers.newton.steps import PRECONDITIONERS, FeatureIteration, Prob
 from kernlab.solvers.problems import (
     Call,
     check_limits,
+    common_call,
     row_costs,
     warn_unless_converged,
 )
@@ -30,25 +31,20 @@ ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 
 
 @on_single_blas_thread
+@common_call(tol=1e-6, max_iter=200)
 def solve_newton(
     F,
     y,
     *,
+    given,
     C,
     loss="squared_hinge",
     intercept="free",
-    tol=None,
     gap_tol=1e-4,
-    max_iter=None,
     method="auto",
     eta=None,
     epsilon=0.1,
     warm_up=True,
-    sample_weight=None,
-    random_state=None,
-    start=None,
-    callback=None,
-    max_memory=None,
 ):
     """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
 
@@ -77,40 +73,39 @@ def solve_newton(
     convergence, the rows by which G changed (`work`) and the products with V. Dual variables of
     labels are not negative; those of targets are the a_i of `core`.
     """
-    rows = as_features(F)
+    rows, tol, max_iter, max_memory = as_features(F), given.tol, given.max_iter, given.max_memory
     on_cluster = isinstance(rows, ClusterFeatures)
-    call = Call(y, C, start, on_cluster)
+    call = Call(y, C, given.start, on_cluster)
     if on_cluster:
         rows.pieces  # noqa: B018  computed before the clock starts
     else:
         rows = rows.kept(max_memory) if rows.map_ is None else rows
         rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
         warn_of_slow_passes(rows, max_memory)
-    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-6, 200))
-    check_limits(gap_tol, 1, names=("gap_tol", ""))
+    check_limits(gap_tol, 1, 0.0, 1, names=("gap_tol", ""))
     one_of(*INTERCEPTS)(intercept, "intercept")
     one_of("auto", *PRECONDITIONERS)(method, "method")
     if on_cluster and method not in ("auto", "direct"):
         raise ValueError(f"on a cluster steps are taken by method='direct', not {method!r}")
     if method == "grouped" and rows.map_ is None:
         raise ValueError("method='grouped' takes features at landmarks only: take 'direct' or 'cg'")
-    weights = None if on_cluster else row_costs(1.0, rows.shape[0], sample_weight)
+    weights = None if on_cluster else row_costs(1.0, rows.shape[0], given.sample_weight)
     families = []
     for number, column in enumerate(call.columns):
         began = time.perf_counter()
         if on_cluster:
             problem = ClusterProblem(rows, Setting(column, loss, epsilon), intercept)
-            iteration = ClusterIteration(problem, method, eta, number, callback, max_memory)
+            iteration = ClusterIteration(problem, method, eta, number, given.callback, max_memory)
         else:
             problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
-            iteration = FeatureIteration(problem, method, eta, number, callback, max_memory)
+            iteration = FeatureIteration(problem, method, eta, number, given.callback, max_memory)
         if call.starts[number] is not None:
             begin = call.starts[number]
             w, b = checked_start(begin, rows.shape[1], "(w, b)", "weights", padded=True)
             iteration.point = problem.at(np.append(w, 0.0 if intercept == "none" else b))
         elif warm_up:
-            generator = np.random.default_rng(0 if random_state is None else random_state)
-            iteration.begin_on_samples(min(call.costs[0], iteration.solved_for), generator)
+            C_ = min(call.costs[0], iteration.solved_for)
+            iteration.begin_on_samples(C_, given.generator)
         families.append([])
         for C_ in call.costs:
             result = iteration.solve(C_, tol, gap_tol, max_iter, began)

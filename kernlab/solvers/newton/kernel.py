@@ -27,6 +27,7 @@ from kernlab.solvers.problems import (
     SolverResult,
     Trace,
     check_limits,
+    common_call,
     row_costs,
     warn_unless_converged,
 )
@@ -42,21 +43,9 @@ INDEFINITE = (
 )
 
 
+@common_call(tol=1e-5, max_iter=100)
 def solve_newton_cg(
-    operator,
-    y,
-    *,
-    C,
-    loss="squared_hinge",
-    intercept="free",
-    tol=None,
-    max_iter=None,
-    max_products=5000,
-    sample_weight=None,
-    start=None,
-    callback=None,
-    random_state=None,
-    max_memory=None,
+    operator, y, *, given, C, loss="squared_hinge", intercept="free", max_products=5000
 ):
     """Minimise 1/2 |u|^2 [+ 1/2 b^2] + sum_i C_i max(0, 1 - y_i s_i)^2 with products K v alone.
 
@@ -78,21 +67,20 @@ def solve_newton_cg(
     if loss != "squared_hinge":
         raise ValueError(f"loss={loss!r}: newton-cg needs a smooth loss, 'squared_hinge'")
     one_of(*INTERCEPTS)(intercept, "intercept")
-    operator, call = aslinearoperator(operator), Call(y, C, start)
-    tol, max_iter = check_limits(tol, max_iter, defaults=(1e-5, 100))
-    check_limits(tol, max_products, names=("tol", "max_products"))
-    weights = row_costs(1.0, operator.shape[0], sample_weight)
+    operator, call = aslinearoperator(operator), Call(y, C, given.start)
+    check_limits(given.tol, max_products, 0.0, 0, names=("tol", "max_products"))
+    weights = row_costs(1.0, operator.shape[0], given.sample_weight)
     paths = []
     for number, (column, begin) in enumerate(zip(call.columns, call.starts, strict=True)):
         intervals = intervals_for(loss, column, weights)
-        iteration = _KernelIteration(intervals, intercept, number, callback)
-        paths.append(iteration.path(call.costs, begin, tol, max_iter, max_products))
+        iteration = _KernelIteration(intervals, intercept, number, given.callback)
+        paths.append(iteration.path(call.costs, begin, given.tol, given.max_iter, max_products))
     families = together(paths, lambda V: np.asarray(operator.matmat(V), dtype=np.float64))
     seconds = (time.perf_counter() - began) / (len(families) * len(call.costs))
     results = [replace(result, seconds=seconds) for family in families for result in family]
     worst = max(results, key=lambda result: (not result.converged, result.kkt_residual))
     advice = worst.message or "Raise max_iter or max_products, or lower C."
-    warn_unless_converged(worst, "a KKT residual of", worst.kkt_residual, tol, advice)
+    warn_unless_converged(worst, "a KKT residual of", worst.kkt_residual, given.tol, advice)
     return call.arranged(results)
 
 
