@@ -2,13 +2,20 @@
 
 from matplotlib.figure import Figure
 
-from kernlab.lab.plots.registry import FigureSpec
+from kernlab.lab.plots.registry import declared, figure
 from kernlab.lab.plots.style import method_colour
 
 
-def _draw_scaling(table):
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
-    axes = figure.subplots(1, 2)
+@figure("dask-scaling", "model")
+def seconds_by_workers(table):
+    """Seconds of a LASN fit against the number of workers. Left: dots are measured on one and
+    on two processes of one machine, with as many rows for each; the line adds up the seconds
+    of each stage for a row of one block and the overhead of a reduction, each measured by
+    itself. Right: what the same model says of many more rows on workers of 64 GB. Features
+    that do not fit are formed again in every pass.
+    """
+    drawn = Figure(figsize=(9.0, 3.6), layout="constrained")
+    axes = drawn.subplots(1, 2)
     is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")
     for ax, rows in zip(axes, (table[is_measured], table[~is_measured]), strict=True):
         ax.plot(rows["workers"], rows["model_seconds"], color=colour, label="model")
@@ -25,18 +32,7 @@ def _draw_scaling(table):
     axes[1].set_yscale("log")
     axes[0].set_ylabel("seconds of a fit")
     axes[0].legend()
-    return figure
+    return drawn
 
 
-FIGURES = (
-    FigureSpec(
-        study="dask-scaling",
-        name="model",
-        caption="Seconds of a LASN fit against the number of workers. Left: dots are measured on "
-        "one and on two processes of one machine, with as many rows for each; the line adds up the "
-        "seconds of each stage for a row of one block and the overhead of a reduction, each "
-        "measured by itself. Right: what the same model says of many more rows on workers of 64 "
-        "GB. Features that do not fit are formed again in every pass.",
-        draw=_draw_scaling,
-    ),
-)
+FIGURES = declared(globals())

@@ -18,7 +18,7 @@ from kernlab.kernels import gamma_from_sigma, kernel_product, make_kernel
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.bench.harness import Asked, Growth, bench, samples, timed, times
 from kernlab.lab.engine import product
-from kernlab.lab.papers.common.fitting import warm_up
+from kernlab.lab.papers.common.fitting import shape_of, warm_up
 from kernlab.lab.papers.hss.sets import sample
 from kernlab.lab.published import published
 from kernlab.solvers import certify_dual
@@ -116,9 +116,7 @@ def measure_grid(point, seed):
     machines = [machine.with_params(C=C) for C in COSTS]
     fit_together(machines, data.X_train, data.y_train)
     seconds = time.perf_counter() - began
-    return {
-        "n_train": data.X_train.shape[0],
-        "n_features": data.X_train.shape[1],
+    return shape_of(data.X_train) | {
         "fit_seconds": seconds,
         "approximate_seconds": sum(one.timings_["approximate"] for one in machines),
         "solve_seconds": sum(one.timings_["solve"] for one in machines),
@@ -164,12 +162,8 @@ def measure_decay(point, seed):
     kernel = HSSKernel(
         gamma=gamma_from_sigma(point["h"]), rel_tol=10.0 ** -point["digits"], random_state=seed
     ).fit(X)
-    return {
-        "n_train": X.shape[0],
-        "n_features": X.shape[1],
-        "approximate_seconds": time.perf_counter() - began,
-        "nbytes": kernel.nbytes,
-    } | _quality(kernel, seed)
+    row = {"approximate_seconds": time.perf_counter() - began, "nbytes": kernel.nbytes}
+    return row | shape_of(X) | _quality(kernel, seed)
 
 
 def resampled(X, y, n_rows, seed):

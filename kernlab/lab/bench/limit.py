@@ -24,6 +24,7 @@ from kernlab.lab.bench import harness
 from kernlab.lab.bench.harness import Asked, Growth, compared
 from kernlab.lab.engine import NotRun, Point, Study, catalogued
 from kernlab.lab.engine.parameters import Kind, one_of, several
+from kernlab.lab.papers.common.fitting import shape_of
 
 THIS, OLD = "this code", "old code"
 PATH = tuple(10.0 ** np.arange(-4, 5))
@@ -179,8 +180,7 @@ def _measure(point, seed):
     row = json.loads(done.stdout.splitlines()[-1])
     X = joblib.load(file, mmap_mode="r")[0]
     least = harness.roofline(X, row.get("rank") or work.k)
-    told = {"n_train": X.shape[0], "n_features": X.shape[1], "roofline_seconds": least}
-    return row | told | {"n_landmarks": work.k}
+    return row | shape_of(X) | {"roofline_seconds": least, "n_landmarks": work.k}
 
 
 def _beside(row, others):

@@ -21,6 +21,7 @@ from kernlab.datasets import generators as made
 from kernlab.datasets import load_dataset
 from kernlab.lab.engine import Study, catalogued, means, product
 from kernlab.lab.engine.measuring import call_limited, peak_memory
+from kernlab.lab.papers.common.fitting import shape_of
 from kernlab.runtime import MemoryLimitError, parse_bytes
 
 MACHINES = {
@@ -98,9 +99,7 @@ def measure_default(point, seed):
         machine.fit(X[:cut], y[:cut])
     seconds = time.perf_counter() - began
     result = getattr(machine, "result_", None)
-    return {
-        "n_train": cut,
-        "n_features": X.shape[1],
+    return shape_of(X[:cut]) | {
         "fit_seconds": seconds,
         "test_accuracy": float(machine.score(X[cut:], y[cut:])),
         "gap": None if result is None else result.relative_gap,
