@@ -149,6 +149,10 @@ def test_the_record_is_renewed_checked_and_shown(kernlab, house, tmp_path, monke
     changed = table.read_text().replace(",0.", ",9.")
     table.write_text(changed)
     assert kernlab("record", "check", "tiny-t1").exit_code == 1
+    monkeypatch.setattr(record, "_LARGEST", 10)
+    refused = kernlab("record", "update", "tiny-t1")
+    assert refused.exit_code == 1
+    assert "tiny-t1 is not put on record: its table takes" in refused.stderr
 
 
 def test_report_prints_its_path_once_there_is_something(kernlab, house, out):
