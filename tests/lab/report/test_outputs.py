@@ -42,15 +42,6 @@ def test_figures_of_several_panels_are_broad(demo):
     }
 
 
-def test_an_empty_folder_holds_nothing(tmp_path, studies):
-    problems = []
-    for read in (outputs.read_tables, outputs.read_provenance):
-        assert read("quick", tmp_path, problems) == {}
-    for read in (outputs.read_pictures, outputs.read_notebooks):
-        assert read("quick", tmp_path, problems) == []
-    assert problems == []
-
-
 def test_damaged_files_are_named_and_the_others_read(demo):
     folder = demo / "quick"
     (folder / "tables" / "lasn-t3.csv").write_bytes(b"")
