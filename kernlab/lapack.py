@@ -1,8 +1,8 @@
-"""LAPACK's Cholesky factors, with other threads of Python running meanwhile, and ARPACK's ends of a
-spectrum.
+"""LAPACK's factors of symmetric matrices, with other threads of Python running meanwhile, and
+ARPACK's ends of a spectrum.
 
-SciPy's own wrappers of the two factors keep the interpreter lock to their end, which for matrices
-of 10,000 rows is minutes away, and not even Ctrl-C is heard (`runtime.interruptible`).
+SciPy's own wrappers of LAPACK keep the interpreter lock to their end, which for matrices of 10,000
+rows is minutes away, and not even Ctrl-C is heard (`runtime.interruptible`).
 """
 
 import ctypes
@@ -25,9 +25,8 @@ def cholesky_factor(matrix, overwrite=False):
     the matrix is not positive definite.
     """
     factor = np.asfortranarray(matrix) if overwrite else np.array(matrix, order="F")
-    letter = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}[factor.dtype]
     n, info = ctypes.c_int(len(factor)), ctypes.c_int()
-    _call(f"{letter}potrf", b"L", n, factor, n, info)
+    _call(f"{_letter(factor)}potrf", b"L", n, factor, n, info)
     if info.value:
         raise la.LinAlgError(f"leading minor {info.value} is not positive definite")
     return factor, True
@@ -41,6 +40,34 @@ def pivoted_cholesky(matrix, tol):
     pivots, room = np.zeros(len(lower), np.intc), np.empty(2 * len(lower))
     _call("dpstrf", b"L", n, lower, n, pivots, rank, ctypes.c_double(tol), room, info)
     return lower, pivots, rank.value
+
+
+def eigenvalues(matrix, vectors=True):
+    """The eigenvalues, ascending, of a symmetric matrix, and its eigenvectors, in its precision.
+
+    As `scipy.linalg.eigh`, whose routine (syevr) this is; without `vectors` the values alone.
+    """
+    A = np.array(matrix, order="F")
+    if not np.all(np.isfinite(A)):
+        raise ValueError("the matrix holds values that are not finite")
+    size = len(A)
+    n, zero, found, info = (ctypes.c_int(value) for value in (size, 0, 0, 0))
+    letter, nothing = _letter(A), ctypes.c_double(0.0)  # of either precision
+    values, V = np.zeros(size, A.dtype), np.empty((size, size) if vectors else (1, 1), A.dtype, "F")
+    support, rows = np.zeros(2 * max(1, size), np.intc), ctypes.c_int(len(V))
+    work, iwork = np.empty(max(1, 66 * size), A.dtype), np.empty(max(1, 10 * size), np.intc)
+    _call(
+        f"{letter}syevr", b"V" if vectors else b"N", b"A", b"L", n, A, n, nothing, nothing,
+        zero, zero, nothing, found, values, V, rows, support, work, ctypes.c_int(len(work)), iwork,
+        ctypes.c_int(len(iwork)), info,
+    )  # fmt: skip
+    if info.value:
+        raise la.LinAlgError(f"eigenvalues were not found (syevr, info={info.value})")
+    return (values, V) if vectors else values
+
+
+def _letter(matrix):
+    return {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}[matrix.dtype]
 
 
 def _call(name, *arguments):

@@ -5,6 +5,7 @@ how long it took to hear of it: two seconds are promised, ten allowed where othe
 """
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 
-from kernlab.lapack import cholesky_factor, pivoted_cholesky
+from kernlab.lapack import cholesky_factor, eigenvalues, pivoted_cholesky
 from kernlab.solvers import SOLVERS
 
 SCRIPT = """
@@ -122,3 +123,43 @@ def test_factors_are_those_of_scipy():
     np.testing.assert_allclose(lower @ lower.T, low[np.ix_(pivots - 1, pivots - 1)], atol=1e-8)
     with pytest.raises(la.LinAlgError):
         cholesky_factor(-K)
+
+
+FROM_OUTSIDE = """
+import time
+import numpy as np
+from kernlab.lapack import eigenvalues
+K = np.random.default_rng(0).normal(size=(4000, 4000))
+K = K @ K.T
+print("begun", flush=True)
+try:
+    while True:
+        eigenvalues(K)
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+import os; os._exit(0)
+"""
+
+
+def test_a_signal_from_outside_is_heard_among_eigenvalues():
+    """A thread of the process itself could not send it while compiled code keeps Python's lock."""
+    command, pipes = [sys.executable, "-c", FROM_OUTSIDE], dict.fromkeys(("stdout", "stderr"), -1)
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdout.readline() == "begun\n", process.stderr.read()
+        time.sleep(1.0)
+        struck = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        told, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert float(told) - struck < 4.0
+
+
+def test_eigenvalues_are_those_of_scipy():
+    A = np.random.default_rng(0).normal(size=(300, 300))
+    for dtype, near in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        K = (A @ A.T / 300 + np.eye(300)).astype(dtype)
+        values, vectors = eigenvalues(K)
+        assert values.dtype == vectors.dtype == dtype
+        np.testing.assert_allclose(values, la.eigvalsh(K), atol=near)
+        np.testing.assert_allclose(vectors * values @ vectors.T, K, atol=near)
+        np.testing.assert_allclose(eigenvalues(K, vectors=False), values, atol=near)

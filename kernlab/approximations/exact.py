@@ -11,9 +11,9 @@ from kernlab.approximations.base import FeatureMap, KernelParameters, held_bytes
 from kernlab.approximations.nystrom import CholeskyMap, SpectralMap
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite
-from kernlab.lapack import cholesky_factor, pivoted_cholesky
+from kernlab.lapack import cholesky_factor, eigenvalues, pivoted_cholesky
 from kernlab.parameters import one_of
-from kernlab.runtime import interruptible, require_memory, row_blocks
+from kernlab.runtime import require_memory, row_blocks
 
 FACTORS = ("cholesky", "eigenvectors", "root")
 NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out
@@ -102,7 +102,7 @@ class ExactKernel(KernelParameters, FeatureMap):
         return self._once("factor", self._cholesky if self.factor == "cholesky" else self._spectral)
 
     def _spectral(self):
-        values, vectors = interruptible(la.eigh, self.matrix_)
+        values, vectors = eigenvalues(self.matrix_)
         largest = max(float(values[-1]), np.finfo(float).tiny)
         if values[0] < -1e-8 * largest:
             raise self._not_definite(values[0])
@@ -128,7 +128,7 @@ class ExactKernel(KernelParameters, FeatureMap):
         error = np.abs(product - features @ (features.T @ signs)).max()
         residual = float(error / max(np.abs(product).max(), np.finfo(float).tiny))
         if residual > 1e-6:
-            raise self._not_definite(la.eigh(K, subset_by_index=[0, 0], eigvals_only=True)[0])
+            raise self._not_definite(eigenvalues(K, vectors=False)[0])
         return features, order[:rank], None, residual
 
     def _not_definite(self, smallest):

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from kernlab.approximations.base import checked_points
+from kernlab.lapack import eigenvalues
 from kernlab.rows import as_rows, merged_rows
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
 from kernlab.runtime import (
     blas_threads_for,
     for_each_block,
-    interruptible,
     memory_limit,
     require_memory,
     row_blocks,
@@ -206,7 +206,7 @@ def _leverage(X, k, generator, kernel, weights=None):
     S = X[draw(n, min(n, max(k, 100)), generator)]
     K = kernel(S) / size
     with blas_threads_for(len(K)):
-        spectrum, directions = interruptible(la.eigh, K)
+        spectrum, directions = eigenvalues(K)
     spectrum = np.maximum(spectrum, 0.0)
     explained = np.empty((n, len(K)))
 

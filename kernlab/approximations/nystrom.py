@@ -21,12 +21,11 @@ from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParame
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
 from kernlab.kernels import CACHE_BYTES, RBF
-from kernlab.lapack import pivoted_cholesky
+from kernlab.lapack import eigenvalues, pivoted_cholesky
 from kernlab.parameters import one_of
 from kernlab.runtime import (
     blas_threads_for,
     for_each_block,
-    interruptible,
     memory_limit,
     on_single_blas_thread,
     require_memory,
@@ -183,7 +182,10 @@ class Nystrom(LandmarkMap):
         self.landmarks_, self.effective_rank_ = landmarks, kept
 
     def _refuse(self, K):
-        (smallest, largest), name = la.eigvalsh(K)[[0, -1]], type(self.kernel_).__name__
+        (smallest, largest), name = (
+            eigenvalues(K, vectors=False)[[0, -1]],
+            type(self.kernel_).__name__,
+        )
         if smallest == largest == 0.0:
             raise ValueError(
                 f"the {name} kernel is zero on all landmarks, so that no features can be made of "
@@ -400,7 +402,7 @@ def spectral_map(K, floor, *, replace):
     """The number of eigenvalues above `floor`, and the map with the others replaced by it (LLSVM)
     or left out (LASN); None where K has negative eigenvalues."""
     with blas_threads_for(len(K)):
-        values, vectors = interruptible(la.eigh, K)
+        values, vectors = eigenvalues(K)
     above = int(np.sum(values >= floor))
     if above == 0 or values[0] < -10 * floor:
         return None
