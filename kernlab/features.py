@@ -41,6 +41,7 @@ BLOCK_BYTES = 2**23
 SLOW_PASS = 0.5  # seconds to form all features once, from which on it is told
 LONG_PRODUCTS = 1000  # features, from which on a block's Gram matrix takes its time
 FLOATING = (np.float32, np.float64)
+MOST_READ_AGAIN = 1000  # rows
 RECOMPUTED = 6.0  # times as long as a pass over it takes a kernel value to be computed
 
 
@@ -79,15 +80,18 @@ class Features:
     F : array or CSR matrix of n rows; integers are taken as double precision.
     dual_of : function, default None
         Where F is square: of weights w, a with F^T a = w.
+    kernel_product : function, default None
+        Beside `dual_of`, where F leaves out small entries of the features: of v, the product of
+        the features themselves with their transpose and v.
     """
 
     map_, error = None, 0.0
-    dual_of = combination = None  # of others: (those features, S)
+    dual_of = kernel_product = combination = None  # of others: (those features, S)
     gram_sum = shared = _led = None
-    _room = _form = _values = _value_block = _whole = _in_double = None
+    _room = _form = _values = _value_block = _whole = _in_double = _exactly = None
 
-    def __init__(self, F, *, dual_of=None):
-        self.dual_of = dual_of
+    def __init__(self, F, *, dual_of=None, kernel_product=None):
+        self.dual_of, self.kernel_product = dual_of, kernel_product
         F = sp.csr_matrix(F) if sp.issparse(F) else np.ascontiguousarray(F)
         if F.ndim != 2:
             raise ValueError(f"features must be a matrix, not an array of {F.ndim} axes")
@@ -186,6 +190,8 @@ class Features:
         in_double : function without arguments, default None
             The same with values in double precision, for a solver that `error` keeps from its
             tolerance.
+        exactly : function of positions, default None
+            Computes these rows of A in double precision, where A itself is not.
         """
         squared_norms = np.asarray(squared_norms, dtype=np.float64)
         shape = len(squared_norms), map_.n_features
@@ -195,6 +201,7 @@ class Features:
         if again is None:
             del self.A  # computed when first used
         self.error, self._in_double = others.get("error", 0.0), others.get("in_double")
+        self._exactly = others.get("exactly")
         return self
 
     @cached_property
@@ -249,8 +256,18 @@ class Features:
             return 0.0
         n = self.shape[0]
         some = self.A[:: max(1, n // 1000)] if self.is_kept else self._used(slice(0, min(1000, n)))
-        spread = np.sqrt(np.mean(some.astype(np.float64) ** 2, axis=0)) * self._fold(w)
-        return float(self.error * np.linalg.norm(spread))
+        with np.errstate(over="ignore"):
+            spread = np.sqrt(np.mean(some.astype(np.float64) ** 2, axis=0)) * self._fold(w)
+            return float(self.error * np.linalg.norm(spread))
+
+    def misread(self, w):
+        """Positions of some rows, at most `MOST_READ_AGAIN`, and by how much their scores are off
+        because values are kept in single precision; none where they are not."""
+        n = self.shape[0]
+        if self._exactly is None or not n:
+            return np.empty(0, np.int64), np.empty(0)
+        some = np.arange(0, n, -(-n // MOST_READ_AGAIN))
+        return some, (self._kept(some) - self._exactly(some)) @ self._fold(w)
 
     # ------------------------------------------------------------------------------- parts
     def room(self, n_rows):
@@ -279,6 +296,7 @@ class Features:
             squared_norms=self.squared_norms[rows],
             error=self.error,
             in_double=lambda: self.in_double.take(rows),
+            exactly=self._exactly and (lambda some: self._exactly(rows[some])),
         )
 
     def leading(self, n_features, kept=False):
@@ -310,6 +328,7 @@ class Features:
             squared_norms=self.squared_norms,
             error=self.error,
             in_double=lambda: self.in_double.leading(n_features, kept),
+            exactly=self._exactly and (lambda some: self._exactly(some)[:, : map_.n_landmarks]),
             again=None if kept else self._value_block,
         )
         self._led = found if kept else self._led

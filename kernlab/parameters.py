@@ -114,6 +114,15 @@ def flag(value, name):
     return bool(value)
 
 
+def weights_of_classes(value, name):
+    """A dictionary, whatever its entries."""
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"{name} must be None, 'balanced' or a dictionary of weights by class, not {value!r}"
+        )
+    return value
+
+
 # What parameters of these names may be wherever they stand; None is for the default where there is
 # one. Words stand for rules: "sqrt" rows, "scale" of the data.
 PARAMETERS = {
@@ -129,12 +138,14 @@ PARAMETERS = {
     "n_centres": (whole, (None,)),
     "epsilon": (not_negative, ()),
     "block_rows": (whole, (None,)),
+    "max_seconds": (positive, (None,)),
     "drop": (share, ()),
     "runs": (whole, (None,)),
     "leaf_size": (whole, ()),
     "max_memory": (lambda value, name: parse_bytes(value), (None,)),
     "random_state": (seed, ()),
     "dtype": (precision, (None,)),
+    "class_weight": (weights_of_classes, ("balanced", None)),
     "intercept": (one_of("free", "penalised", "none"), ()),
 }
 

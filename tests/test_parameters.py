@@ -20,6 +20,7 @@ BAD = {
     "max_memory": ["4 parsecs", 0, -1, True, np.inf, b"4GB"],
     "random_state": ["abc", 1.5, -1],
     "intercept": ["maybe", None, 1],
+    "class_weight": [[1.0], "even", 1.0],
     "own": [1.0],
 }
 OWN = {"own": (share, ("half",)), "intercept": one_of("free", "penalised", "none")}

@@ -182,10 +182,8 @@ class Nystrom(LandmarkMap):
         self.landmarks_, self.effective_rank_ = landmarks, kept
 
     def _refuse(self, K):
-        (smallest, largest), name = (
-            eigenvalues(K, vectors=False)[[0, -1]],
-            type(self.kernel_).__name__,
-        )
+        smallest, largest = eigenvalues(K, vectors=False)[[0, -1]]
+        name = type(self.kernel_).__name__
         if smallest == largest == 0.0:
             raise ValueError(
                 f"the {name} kernel is zero on all landmarks, so that no features can be made of "
@@ -237,6 +235,9 @@ class Nystrom(LandmarkMap):
         def again(part, n_landmarks):
             return self._values(rows.block(part), dtype, n_landmarks)
 
+        def exactly(positions):
+            return self._values(rows.take(positions), np.dtype(np.float64))
+
         return Features.mapped(
             lambda: self._kernel_values(rows, dtype),
             self.map_,
@@ -244,9 +245,18 @@ class Nystrom(LandmarkMap):
             self._precision(rows),
             squared_norms=squared_norms,  # |phi(x)|^2, of which the features show a part
             error=self._value_error(rows, dtype),
-            in_double=lambda: self._mapped(rows, np.dtype(np.float64), squared_norms, kept),
+            in_double=lambda: self._in_double(rows, dtype, squared_norms, kept),
+            exactly=None if dtype == np.float64 else exactly,
             whole=(lambda: self.transform(rows)) if rows.in_memory and kept else None,
             again=None if kept else again,
+        )
+
+    def _in_double(self, rows, dtype, squared_norms, kept):
+        """`_mapped` in double precision; kept if there is room beside the values that there are."""
+        double = np.dtype(np.float64)
+        held = len(rows) * self.map_.n_landmarks * (dtype.itemsize + double.itemsize)
+        return self._mapped(
+            rows, double, squared_norms, kept and held <= memory_limit(self.max_memory)
         )
 
     def _kernel_values(self, rows, dtype):

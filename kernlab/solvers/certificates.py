@@ -92,18 +92,23 @@ def certify_primal(
     """
     F, w = as_features(F), np.asarray(w, dtype=np.float64)
     loss, y, costs = _problem(loss, y, F.shape[0], C, sample_weight)
-    scores = F.dot(w)
+    scores = F.dot(w) if F.kernel_product is None else F.kernel_product(F.dual_of(w))
     b = _intercept(scores, y, dual, costs, loss, intercept, b)
     if dual is None:
         dual = costs * loss.slope(y * (scores + b))
     dual, infeasibility = feasible_dual(dual, y, loss.upper(costs), intercept)
-    u = F.rdot(dual * y)
+    if F.kernel_product is None:
+        u = F.rdot(dual * y)
+        images, squared_norm = F.dot(u), float(u @ u)
+    else:
+        images = F.kernel_product(dual * y)
+        squared_norm = float(images @ (dual * y))
     b_of_dual = float(dual @ y) if intercept == "penalised" else b
     return Certificate(
         primal=primal_objective(scores, float(w @ w), y, costs, loss, intercept, b),
-        dual=dual_objective(float(u @ u), dual, y, costs, loss, intercept),
+        dual=dual_objective(squared_norm, dual, y, costs, loss, intercept),
         infeasibility=infeasibility,
-        kkt_residual=kkt_residual(F.dot(u) + b_of_dual, y, dual, costs, loss),
+        kkt_residual=kkt_residual(images + b_of_dual, y, dual, costs, loss),
         intercept=b,
     )
 

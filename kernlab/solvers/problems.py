@@ -196,7 +196,8 @@ class Loss:
     def value(self, margins):
         """The loss of each row, given y_i f(x_i)."""
         slack = np.maximum(0.0, 1.0 - margins)
-        return slack * slack if self.curvature else slack
+        with np.errstate(over="ignore"):  # infinite losses are refused by whoever adds them
+            return slack * slack if self.curvature else slack
 
     def slope(self, margins):
         """Minus the derivative with respect to the margin (the hinge's at the kink: 0)."""

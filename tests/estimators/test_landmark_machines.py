@@ -70,11 +70,35 @@ def test_single_precision_is_taken_for_many_values_and_certified(monkeypatch):
     exact = LASN(40, random_state=0, dtype="float64").fit(X, Y)
     monkeypatch.setattr("kernlab.approximations.nystrom.MANY_VALUES", 1)
     single = LASN(40, random_state=0).fit(X, Y)
-    assert single.result_.objective != exact.result_.objective
+    assert single.approximation_.features(X).precision == np.float32
     assert single.result_.objective == pytest.approx(exact.result_.objective, rel=1e-4)
     narrow = LASN(60, gamma=0.02, C=1e6, random_state=0).fit(X, Y)
     assert "double precision" in narrow.result_.message
     assert LASN(20).fit(X.astype(np.float32), Y).landmarks_.dtype == np.float32
+
+
+@pytest.mark.parametrize("far", [1e3, 1e4, 1e9])
+@pytest.mark.parametrize("max_iter", [2, 300])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_in_single_precision_the_certificate_is_that_of_the_decisions(far, max_iter):
+    """All rows are nearly as far from the one far away, so that rounding errs to one side."""
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(120, 3))
+    signs = np.where(rows[:, 0] + draw.normal(size=120) > 0, 1, -1)
+    rows[7] = far
+    machine = LASN(
+        7, C=1000.0, kernel="laplacian", dtype="float32", max_iter=max_iter, random_state=0
+    ).fit(rows, signs)
+    result, w = machine.result_, machine.coef_.ravel().astype(np.longdouble)
+    scores = machine.decision_function(rows).astype(np.longdouble) - result.intercept
+
+    def value(scale):
+        slack = np.maximum(0.0, 1.0 - scale * signs * (scores + result.intercept))
+        return float(scale**2 * (w @ w + result.intercept**2) / 2 + 1000.0 * slack @ slack)
+
+    assert result.objective == pytest.approx(value(1.0), rel=1e-6)
+    assert result.dual_objective <= min(map(value, (0.9, 1.0, 1.1))) * (1 + 1e-6)
+    assert result.n_iter <= max_iter
 
 
 def test_constant_and_repeated_rows_are_certified():

@@ -60,6 +60,25 @@ def test_both_paths_reach_the_optimum_of_the_kernel_as_defined(solver, C, interc
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_at_a_large_c_the_certificate_counts_what_features_leave_out(loss):
+    """Their entries below 1e-8 are missing from scores, whose slacks are multiplied by C."""
+    draw = np.random.default_rng(0)
+    rows = np.where(draw.random((60, 4)) < 0.3, 0.0, draw.normal(size=(60, 4)))
+    signs = np.where(rows[:, 0] + 0.5 * draw.normal(size=60) > 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = SparseCholeskySVC(1e6, sigma=1.0, l=5, loss=loss, random_state=0)
+        machine.fit(rows, signs)
+    dual, operator, b = np.zeros(60), machine.approximation_.operator(), machine.result_.intercept
+    dual[machine.support_] = machine.dual_coef_.ravel()
+    scores = (operator @ np.eye(60)).astype(np.longdouble) @ dual
+    slack = np.maximum(0.0, 1.0 - signs * (scores + b))
+    value = (dual @ scores + b * b) / 2 + 1e6 * np.sum(slack if loss == "hinge" else slack**2)
+    assert machine.result_.objective == pytest.approx(float(value), rel=1e-7)
+    assert machine.result_.dual_objective <= machine.result_.objective
+
+
 def test_it_is_the_thesis_listing_with_its_permutation_put_right():
     """Appendix B in dense algebra: K, L, LinearSVC, L^T D lambda = w, and lambda[argsort(P)]."""
     ours = machine(sigma=0.1, max_iter=100_000, tol=1e-8).fit(X, Y)

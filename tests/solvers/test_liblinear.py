@@ -129,6 +129,15 @@ def test_what_tron_would_never_end_on_is_refused(scale, C, form):
     assert solve_liblinear(form(scale * F), y, C=C, method="dcd").objective > 0
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_features_whose_curvature_is_infinite_are_refused(form):
+    F, y = problem()
+    with pytest.raises(ValueError, match=r"does not end on features .* scale the features, lower"):
+        solve_liblinear(form(1e100 * F), y, C=1e-2, method="tron")
+    with pytest.raises(ValueError, match="too large"):
+        solve_liblinear(form(1e100 * F), y, C=1e-2, method="dcd")
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

@@ -26,7 +26,7 @@ from kernlab.approximations.compact.factor import (
 from kernlab.features import Features
 from kernlab.kernels import GAMMA_RULES, Compact, askey_exponent, gamma_from_sigma, resolve_gamma
 from kernlab.lapack import smallest_eigenvalue
-from kernlab.parameters import one_of, positive, width
+from kernlab.parameters import one_of, positive, share, width
 from kernlab.rows.products import prepare_right, squared_distances
 from kernlab.runtime import Stopwatch, levels_to_the_user, single_blas_thread
 
@@ -71,7 +71,8 @@ class CompactKernel(FeatureMap):
     l : "askey", floor(p/2) + 1 for p features, which keeps the kernel positive definite;
         "askey-odd", the next odd number (what the thesis computed with); or a number.
     shift : added to the diagonal; a number, or one for each row.
-    ordering, backend : of the Cholesky factor (see `Analysis`).
+    ordering, backend : of the Cholesky factor (see `Analysis`). With "superlu" Ctrl-C is heard at
+        once, with CHOLMOD, which keeps Python's lock, when its factor is there.
     drop : entries of the features, which are at most 1, that are smaller than this are left out:
         more than half of them are below 1e-8.
     search : how near pairs are found: "cells", "products", or "auto".
@@ -109,6 +110,7 @@ class CompactKernel(FeatureMap):
 
     checks: ClassVar[dict] = {
         "gamma": (positive, (*GAMMA_RULES, "quantile")),
+        "sparsity": (share, (None,)),
         "ordering": one_of(*ORDERINGS),
         "backend": one_of("auto", *BACKENDS),
     }
@@ -116,6 +118,10 @@ class CompactKernel(FeatureMap):
     def count_rows(self, counts):
         """Let each row stand for so many equal ones: its shift is then 1 / count of theirs (see
         `kernlab.rows.products`)."""
+        if np.ndim(self.shift):
+            raise ValueError(
+                f"shift must be one number where equal rows are taken as one, not {self.shift!r}"
+            )
         return self.set_params(shift=self.shift / counts)
 
     def _make_kernel(self, X, sample_weight=None):
@@ -287,7 +293,10 @@ class CompactKernel(FeatureMap):
         rows = self._validated_rows(X)
         if not self._is_fitted_on(rows):
             return Features(self.transform(rows))
-        return Features(self._training_features(), dual_of=self.dual_from_weights)
+        product = self.operator().matvec if self.drop > 0 else None
+        return Features(
+            self._training_features(), dual_of=self.dual_from_weights, kernel_product=product
+        )
 
     def transform(self, X):
         """Features of rows, sparse: phi(x) with F phi(x) = K(fitted rows, x). A row that equals a

@@ -5,6 +5,7 @@ pair evaluated once; nothing of size n^2 is touched, and beyond the matrix its u
 """
 
 import itertools
+import sys
 
 import numpy as np
 import scipy.sparse as sp
@@ -310,7 +311,7 @@ class Front:
         if self.is_plain:
             return 0.0
         largest = float(np.abs(X).max(initial=0.0)) * X.shape[1]
-        return 8.0 * np.finfo(np.float64).eps * X.shape[1] * largest
+        return 8.0 * sys.float_info.epsilon * X.shape[1] * largest
 
 
 # -------------------------------------------------------------------------------------- the cells

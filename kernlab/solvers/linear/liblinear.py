@@ -17,7 +17,7 @@ from scipy.sparse import get_index_dtype
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from kernlab.features import as_features
+from kernlab.features import Features, as_features
 from kernlab.parameters import one_of
 from kernlab.runtime import (
     for_each_block,
@@ -44,6 +44,7 @@ from kernlab.solvers.problems import (
 NODE_BYTES = 16  # of a value in LIBLINEAR's own copy of the features
 ROWS_VISITED = 200_000  # by the passes that improve dual variables
 SMALLEST = 1e-130  # a gradient: TRON divides by its square, and by powers of that
+LARGEST = 1e290  # a curvature
 
 
 @common_call(tol=1e-4, max_iter=1000)
@@ -75,8 +76,9 @@ def solve_liblinear(F, y, *, given, C, loss="squared_hinge", intercept="penalise
         raise ValueError("tol must be above 0 for LIBLINEAR, which else never ends")
     call = Call(y, C, given.start)
     _check(method, loss, intercept, call.starts)
-    dual_of = as_features(F).dual_of
-    F = liblinear_rows(as_features(F).stored(max_memory))
+    features = as_features(F)
+    F, dual_of = liblinear_rows(features.stored(max_memory)), features.dual_of
+    seen = Features(F, dual_of=dual_of, kernel_product=features.kernel_product)
     copies = copies_at_a_time(F, max_memory)
     columns = [signs(column, F.shape[0]) for column in call.columns]
     order = _order_of_columns(F) if method == "tron" else None
@@ -103,7 +105,7 @@ def solve_liblinear(F, y, *, given, C, loss="squared_hinge", intercept="penalise
             dual = dual_of(w) * y
         elif intercept != "free":
             dual = dual_near(F, y, w, b, costs, **problem)
-        proof = certify_primal(F, y, w, b, C=1.0, dual=dual, sample_weight=costs, **problem)
+        proof = certify_primal(seen, y, w, b, C=1.0, dual=dual, sample_weight=costs, **problem)
         trace = Trace()
         trace.add(steps, proof.primal, proof.relative_gap, seconds=seconds)
         ended = {"n_iter": steps, "converged": steps < max_iter, "seconds": seconds}
@@ -214,14 +216,21 @@ def _order_of_columns(F):
 
 def _refuse_what_never_ends(F, costs, method):
     """TRON loops forever where the square of its first gradient, at most 2 sum_i C_i |x_i|, is
-    zero and the gradient is not."""
+    zero and the gradient is not, or where the curvature along it is infinite."""
+    if method != "tron":
+        return
     values = F.data if sp.issparse(F) else F
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if method == "tron" and 0.0 < largest * float(costs.max()) < SMALLEST:
+    with np.errstate(over="ignore"):
+        length, total = largest * np.sqrt(F.shape[1] + 1.0), 2.0 * costs.sum()
+        curvature = (total * length) ** 2 * (1.0 + total * length**2)
+    if 0.0 < largest * float(costs.max()) < SMALLEST or not curvature < LARGEST:
+        small = curvature < LARGEST
         raise ValueError(
             f"LIBLINEAR's tron does not end on features of at most {largest:.1e} at "
-            f"C={costs.max():.1e}, whose products have squares that are zero in double precision: "
-            "scale the features, raise C, or take the dcd solver"
+            f"C={costs.max():.1e}, whose products have squares that are "
+            f"{'zero' if small else 'infinite'} in double precision: scale the features, "
+            f"{'raise' if small else 'lower'} C, or take the dcd solver"
         )
 
 

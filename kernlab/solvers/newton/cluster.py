@@ -18,6 +18,7 @@ from kernlab.solvers.newton.core import at_once, intervals_for
 from kernlab.solvers.newton.steps import (
     DOUBLE,
     MANY_VALUES,
+    ROUNDING_ALLOWED,
     SAMPLE_SHARE,
     SINGLE,
     FeatureIteration,
@@ -151,6 +152,9 @@ class ClusterIteration(FeatureIteration):
 
     def n_active(self):
         return int(self.point.n_active)
+
+    def is_misled(self, C):
+        return self.problem.rows.rounding(self.point.x[:-1]) > ROUNDING_ALLOWED
 
     @at_once
     def direction(self, C, residual):

@@ -27,8 +27,6 @@ from kernlab.solvers.problems import (
     warn_unless_converged,
 )
 
-ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
-
 
 @on_single_blas_thread
 @common_call(tol=1e-6, max_iter=200)
@@ -109,9 +107,9 @@ def solve_newton(
         families.append([])
         for C_ in call.costs:
             result = iteration.solve(C_, tol, gap_tol, max_iter, began)
-            if iteration.problem.rows.rounding(result.coefficients) > ROUNDING_ALLOWED:
+            if iteration.is_misled(C_):
                 iteration = iteration.in_double()
-                result = iteration.solve(C_, tol, gap_tol, max_iter, began)
+                result = iteration.solve(C_, tol, gap_tol, max_iter, began, result)
             figure = (
                 f"a relative duality gap of {result.relative_gap:.2e} and a gradient relative to "
                 "its start of"

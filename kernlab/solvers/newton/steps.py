@@ -39,6 +39,8 @@ EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anyw
 GROWTH = 10.0  # of C on the way to a large one
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
 BY_GROUPS = "conjugate gradients preconditioned by means of groups of rows"
+ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
+CERTAIN = 1e-7  # of the objective: what values in single precision may move it by
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MANY_VALUES = 2**21
@@ -202,9 +204,31 @@ class FeatureIteration(Iteration):
         other.notes = [*self.notes, "went on in double precision"]
         return other
 
-    def solve(self, C, tol, gap_tol, max_iter, began):
-        """The result for one C, from where the iteration stands."""
+    def is_misled(self, C):
+        """Whether values in single precision keep the objective from being that of the decisions.
+
+        Their errors mostly have random signs, and cancel in the sum over many rows. Where they do
+        not (of rows that are all nearly as far from a landmark, say), some of the rows show it.
+        """
+        rows, point = self.problem.rows, self.point
+        if rows.rounding(point.x[:-1]) > ROUNDING_ALLOWED:
+            return True
+        some, off = rows.misread(point.x[:-1])
+        if not len(some):
+            return False
+        intervals, scores = self.intervals.take(some), point.scores[some]
+        change = intervals.residuals(scores - off) ** 2 - intervals.residuals(scores) ** 2
+        change *= C * intervals.costs
+        share = len(point.scores) / len(some)
+        by_chance = 3.0 * share * np.sqrt(len(some)) * change.std() if share > 1.0 else 0.0
+        return share * abs(change.sum()) > CERTAIN * point.objective(C) + by_chance
+
+    def solve(self, C, tol, gap_tol, max_iter, began, before=None):
+        """The result for one C, from where the iteration stands; `before` was in single
+        precision."""
         self.trace, self.steps_left = Trace(self.callback, began), max_iter
+        if before is not None:
+            self.trace.rows, self.steps_left = list(before.trace), max_iter - before.n_iter
         # Far above what has been solved many rows enter and leave in turns; nearby, few do.
         while GROWTH * self.solved_for < C:
             self.solved_for *= GROWTH
