@@ -144,6 +144,9 @@ class FPC(Classifier):
     max_iter : int, default None
         Most steps; None for 5, the paper's tables, and 300 with `to_optimum`.
     to_optimum : bool, default False
+    max_seconds : float, default 600
+        Of the way to the optimum, for each class and degree: then the best weights so far are
+        taken, with a warning. None for no limit.
     validation : float, int or pair (X, y), default 1/3
         Of "cv": the share of rows to hold out, a number of folds, or rows to validate on. After a
         share or folds the chosen degree is fitted again on all rows.
@@ -178,13 +181,14 @@ class FPC(Classifier):
     tol: float = 5e-4
     max_iter: int | None = None
     to_optimum: bool = False
+    max_seconds: float | None = 600.0
     validation: object = 1 / 3
     max_degree: int = 10
 
     approximation, loss, intercept, C = "polynomial", "hinge", "none", None
     solver = property(lambda machine: "hinge-interior" if machine.to_optimum else "hinge-admm")
     to_approximation = WHERE_USED | same("degree", "n_centres", "centres", "basis", "scaling")
-    to_solver = SOLVER | same("alpha", "beta") | {"keep_dual": lambda machine: False}
+    to_solver = SOLVER | same("alpha", "beta", "max_seconds") | {"keep_dual": lambda machine: False}
     chosen_by: ClassVar[dict] = {"degree": (_with_best_degree, _degrees_tried)}
     keeps_weightless = False
     degree_ = property(lambda machine: machine.approximation_.degree)

@@ -5,7 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
@@ -183,3 +184,24 @@ def test_few_rows_and_rare_classes_can_still_be_validated():
     assert machine.score(X, labels) > 0.9
     flowers, species = load_iris(return_X_y=True)
     assert FPC(random_state=0).fit(flowers, species).score(flowers, species) > 0.85
+
+
+def test_weights_of_powers_are_those_of_the_scores_found_in_another_basis():
+    """Powers depend on each other: the nearest weights to those of Chebyshev's basis have scores of
+    their own, and would be taken back for none at all."""
+    rows, codes = make_classification(1500, 9, weights=[0.95], random_state=2)
+    rows /= np.abs(rows).max(axis=0)
+    early = FPC(3).fit(rows, codes)
+    machine = FPC(3, to_optimum=True).fit(rows, codes)
+    lost = np.maximum(0.0, 1.0 - np.where(codes, 1, -1) * machine.decision_function(rows)).mean()
+    assert machine.result_.objective == pytest.approx(lost, rel=1e-6, abs=1e-9)
+    assert lost < 0.1 * early.result_.objective
+    assert machine.score(rows, codes) > early.score(rows, codes)
+
+
+def test_a_search_to_the_optimum_ends_in_time():
+    with pytest.warns(ConvergenceWarning, match=r"time \(max_seconds\) is over"):
+        machine = FPC(5, to_optimum=True, max_seconds=1e-9).fit(X, Y)
+    assert machine.result_.objective == 1.0
+    with pytest.raises(ValueError, match="takes no max_seconds: leave out"):
+        FPC(5, max_seconds=1.0).fit(X, Y)

@@ -144,6 +144,15 @@ def test_weights_and_blocks_are_heeded_there(monkeypatch):
     assert weighted.objective == pytest.approx(whole.objective, rel=1e-5)
 
 
+def test_weights_next_to_zero_are_weights():
+    F, y = plain()
+    usual = solve_hinge_interior(F, y, sample_weight=WEIGHTS)
+    tiny = solve_hinge_interior(F, y, sample_weight=1e-290 * WEIGHTS)
+    assert tiny.converged
+    np.testing.assert_allclose(tiny.coefficients, usual.coefficients, rtol=1e-4, atol=1e-6)
+    assert tiny.objective == pytest.approx(usual.objective, rel=1e-9)
+
+
 def test_a_run_that_stops_early_is_followed_by_one_that_does_not():
     """Well-conditioned, but nearly separable: the scores grow far beyond 1 and steps are short."""
     rng = np.random.default_rng(3)
@@ -157,6 +166,49 @@ def test_a_run_that_stops_early_is_followed_by_one_that_does_not():
 
 
 # --------------------------------------------------------------- what falls short, and what is lost
+class Clock:
+    """A second for every look at it."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("C", [None, 10.0])
+@pytest.mark.parametrize("begins", ["from nothing", "from a start"])
+@pytest.mark.parametrize("seconds", [2, 15, 60])
+def test_when_the_time_is_over_the_best_so_far_is_handed_back(seconds, begins, C, monkeypatch):
+    F, y = plain()
+    start = None
+    if begins == "from a start":
+        start = 0.9 * solve_hinge_interior(F, y, C=C, tol=1e-2).coefficients
+    clock = Clock()
+    for module in ("passes", "interior"):
+        monkeypatch.setattr(f"kernlab.solvers.hinge.{module}.time", clock)
+    seen, limits = [], {"max_seconds": seconds, "tol": 1e-12}
+    with pytest.warns(ConvergenceWarning, match=r"time \(max_seconds\) is over after .* early"):
+        found = solve_hinge_interior(F, y, C=C, start=start, callback=seen.append, **limits)
+    u = found.coefficients
+    value = loss(F, y, u) if C is None else 0.5 * u @ u + C * M * loss(F, y, u)
+    assert found.objective == pytest.approx(value, rel=1e-9)
+    assert not found.converged
+    assert found.n_iter == max(0, len(seen) - 1) == len(found.trace) - 1
+    first = np.zeros(F.shape[1]) if start is None else start
+    before = loss(F, y, first) if C is None else 0.5 * first @ first + C * M * loss(F, y, first)
+    assert found.objective <= before * (1 + 1e-12)
+    assert 0.0 <= found.dual_objective <= found.objective
+    assert clock.now < seconds + 20
+
+
+def test_a_long_search_is_told_beforehand(monkeypatch):
+    monkeypatch.setattr("kernlab.solvers.hinge.interior.LONG", 0.0)
+    with pytest.warns(UserWarning, match=r"a step .* 10 features of 400 rows: .* \(max_seconds\)"):
+        solve_hinge_interior(*plain())
+
+
 def test_objective_and_gap_are_those_of_the_coefficients_also_where_a_basis_loses_them():
     """Combinations of the features are asked for their weights after all."""
     F, y = huddled(0.1, 4)

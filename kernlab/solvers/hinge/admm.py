@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.cluster import ClusterFeatures
+from kernlab.lapack import cholesky_factor, eigenvalues
 from kernlab.parameters import moderate
 from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thread
 from kernlab.solvers.hinge import passes
@@ -191,7 +192,9 @@ class _Iteration:
                 right = problem.beta * problem.pulled_v - problem.pulled_w
                 problem.u, problem.c = factor(before, right)
                 problem.change_u = factor.squared_norm(problem.u - before)
-            self._take(live, self._pass(live, old))
+            total = self._pass(live, old)
+            passes.require_finite(total.vectors)
+            self._take(live, total)
             for problem in live:
                 self._judge(problem, iteration)
 
@@ -316,7 +319,8 @@ def step_pass(data, state, places, weights, old, new, relaxation):
     p = len(places)
 
     def use(sums, rows, block):
-        scores = weights @ block if p > 1 else (weights[0] @ block)[None]
+        with np.errstate(over="ignore", invalid="ignore"):  # refused when all sums are there
+            scores = weights @ block if p > 1 else (weights[0] @ block)[None]
         values, of_rows = np.empty((2 * p, block.shape[1])), data.weights[rows]
         for k, place in enumerate(places):
             advance(
@@ -340,20 +344,21 @@ class MixedFactor:
     def __init__(self, gram, mix, *, alpha, beta):
         self.alpha, self.mix, n = float(alpha), mix, mix.shape[1]
         try:
-            root = interruptible(la.cholesky, gram, check_finite=False)
+            root = np.tril(cholesky_factor(gram)[0]).T
         except la.LinAlgError:  # features that depend on each other on these rows
-            values, vectors = interruptible(la.eigh, gram)
+            values, vectors = eigenvalues(gram)
             root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        stacked = np.vstack([np.sqrt(beta) * root @ mix, np.sqrt(alpha) * np.eye(n)])
-        (self._R,) = la.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-        self._R = self._R[:n]
+        mixed = interruptible(np.matmul, np.sqrt(beta) * root, mix)
+        stacked = np.vstack([mixed, np.sqrt(alpha) * np.eye(n)])
+        self._R = interruptible(np.linalg.qr, stacked, mode="r")[:n]
 
     def __call__(self, u, g):
         """The next u, and the weights of the features given."""
         right = self.alpha * u + self.mix.T @ g
         half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
         u = la.solve_triangular(self._R, half, check_finite=False)
-        return u, self.mix @ u
+        with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+            return u, self.mix @ u
 
     def squared_norm(self, change):
         return self.alpha * float(change @ change)

@@ -10,14 +10,17 @@ longer shows all directions in which the loss may fall: combinations of them tha
 these rows then take their place, also where the method stops early otherwise.
 """
 
+import time
 import warnings
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
 from sklearn.exceptions import ConvergenceWarning
 
+from kernlab.lapack import cholesky_factor, eigenvalues
+from kernlab.parameters import positive
 from kernlab.runtime import (
     for_each_block,
     interruptible,
@@ -26,7 +29,16 @@ from kernlab.runtime import (
     single_blas_thread,
 )
 from kernlab.solvers.hinge import passes
-from kernlab.solvers.hinge.passes import DUAL, MULTIPLIERS, TINY, Data, GramFactor, Sums
+from kernlab.solvers.hinge.passes import (
+    DUAL,
+    MULTIPLIERS,
+    TINY,
+    Data,
+    GramFactor,
+    Measured,
+    OutOfTimeError,
+    Sums,
+)
 from kernlab.solvers.problems import (
     SolverResult,
     Trace,
@@ -43,7 +55,16 @@ NOTHING_LEFT = 1e-12  # products this small, relative to the objective, are roun
 SHORTEST = 1e-8  # a step that leads nowhere
 ROWS_PER_MOVE = 2**12
 STEPS_AS_GIVEN = 100  # four times what well-conditioned features need
+SHORT = (1e-12, 1e-9, 1e-6)  # times the longest
 SHOWN = 1e-13  # times the largest: directions below are what rounding left of features
+USUAL_STEPS, LONG = 25, 60.0  # of a search, and seconds of one that are told beforehand
+EIGENVECTORS = 20  # n^3 operations, at the speed of a Gram matrix, to find them twice
+POWERS = 20
+OUT_OF_TIME = (
+    "the time (max_seconds) is over after {:.0f} s and {} steps, and the best weights so far are "
+    "handed back. Allow more, take fewer features (a lower degree, fewer centres), or stop early "
+    "(to_optimum=False)"
+)
 CANNOT_HOLD = (
     "these features cannot hold the minimiser in double precision: its scores come out off by "
     "{:.1e} of their size. Take a basis that is better conditioned, or a lower degree"
@@ -52,7 +73,9 @@ CANNOT_HOLD = (
 
 @each_problem(lambda before, parameters: before)
 @common_call(tol=1e-6, max_iter=300)
-def solve_hinge_interior(F, y, *, given, C=None, loss="hinge", intercept="none", keep_dual=True):
+def solve_hinge_interior(
+    F, y, *, given, C=None, loss="hinge", intercept="none", keep_dual=True, max_seconds=600.0
+):
     """Minimise the mean hinge loss of y_i F_i u over u; with C, 1/2 |u|^2 + C sum_i c_i loss_i.
 
     Parameters
@@ -60,6 +83,8 @@ def solve_hinge_interior(F, y, *, given, C=None, loss="hinge", intercept="none",
     F, y, C, intercept, sample_weight, start, keep_dual, callback : as `solve_hinge_admm`.
     tol : of the duality gap relative to the objective; None for 1e-6.
     max_iter : Newton's steps at most; None for 300.
+    max_seconds : after which a problem ends with the best weights so far, and a warning; None for
+        no limit.
     random_state : not used; nothing is random.
     max_memory : for six numbers per row, and a few Gram matrices.
 
@@ -72,20 +97,16 @@ def solve_hinge_interior(F, y, *, given, C=None, loss="hinge", intercept="none",
     tol, max_iter, callback = given.tol, given.max_iter, given.callback
     data = Data(F, given.sample_weight, intercept, C is not None)
     data.require_room(6, given.max_memory)
+    if len(data.weights):  # weights next to zero would make products that are zero
+        unit = data.weights.max()
+        data.weights, data.total = data.weights / unit, data.total / unit
+        C = None if C is None else C * unit
     start = passes.start_of(given.start, data, intercept)
+    if max_seconds is not None:
+        data.deadline = time.perf_counter() + positive(max_seconds, "max_seconds")
     search = _Search(data, passes.labels_of(y, data.m), C)
     with single_blas_thread() if data.n < passes.WIDE else nullcontext():
-        if start is None and C is None:
-            search.gram = data.gram()
-        if C is None and start is None and nearly_dependent(search.gram):
-            result = _on_orthonormal_features(search, None, tol, max_iter, keep_dual, callback)
-        else:
-            steps = max_iter if C is not None else min(max_iter, STEPS_AS_GIVEN)
-            result = search.run(tol, steps, start, keep_dual, callback)
-            left = max_iter - result.n_iter
-            stuck = result.n_iter > 0 and not (result.converged or result.message)
-            if C is None and stuck and left > 0:
-                result = _on_orthonormal_features(search, result, tol, left, keep_dual, callback)
+        result = _searched(search, tol, max_iter, start, keep_dual, callback)
     if result.message:
         said = f"hinge-interior: {result.message}."
         warnings.warn(said, ConvergenceWarning, stacklevel=levels_to_the_user())
@@ -99,6 +120,25 @@ def solve_hinge_interior(F, y, *, given, C=None, loss="hinge", intercept="none",
     return result
 
 
+def _searched(search, tol, max_iter, start, keep_dual, callback):
+    """The result on the features as they are or, where these do not do, on orthonormal ones."""
+    is_plain, dependent = search.C is None, False
+    if is_plain and start is None:
+        with suppress(OutOfTimeError):
+            search.gram = search.timed_gram()
+            dependent = nearly_dependent(search.gram)
+    given = keep_dual, callback
+    if dependent and search.has_time_for_another_basis():
+        return _on_orthonormal_features(search, None, tol, max_iter, *given)
+    steps = min(max_iter, STEPS_AS_GIVEN) if is_plain else max_iter
+    result = search.run(tol, steps, start, *given, is_certain=not dependent)
+    left = max_iter - result.n_iter
+    stuck = result.n_iter > 0 and not (result.converged or result.message)
+    if is_plain and stuck and left > 0 and search.has_time_for_another_basis():
+        return _on_orthonormal_features(search, result, tol, left, *given)
+    return result
+
+
 class _Search:
     """One problem under way: of each row its score z, its dual variable a in (0, 1), and its slacks
     xi, eta > 0."""
@@ -107,56 +147,111 @@ class _Search:
         self.data, self.labels, self.m, self.total = data, labels, data.m, data.total
         self.C, self.ridge, self.gram = C, 0.0 if C is None else 1.0 / C, None
         self.u = np.zeros(data.n)
+        self.seconds_of_gram, self.has_told = 0.0, False
 
-    def run(self, tol, max_iter, start, keep_dual, callback):
-        """Newton's steps until the gap is closed, or until no step leads any further."""
-        trace, best = Trace(callback), None
-        self._begin(start)
-        for iteration in range(max_iter + 1):
-            system = self._system()
-            if iteration == 0:
-                if self.gram is None:  # all rows alike: what was weighted is the Gram matrix itself
-                    self.gram = system.gram / self.first_theta
-                self.certify = passes.Certifier(self.gram, self.total)
-            measured, products = self._measured(system)
-            objective, lower = measured.objective, measured.bound()
-            trace.add(
-                iteration, objective, measured.residual, change=products, dual_objective=lower,
-                told={"problem": 0, "coefficients": self.u.copy()},
-            )  # fmt: skip
-            done = objective - lower <= tol * objective
-            if done or best is None or objective <= best[0].objective:
-                best = measured, self.u
-            nothing = products < NOTHING_LEFT * objective
-            if done or nothing or iteration == max_iter or not self._step(system):
-                break
+    def timed_gram(self):
+        """The Gram matrix; where a step, which needs another one, takes long, that is told."""
+        began = time.perf_counter()
+        gram = self.data.gram()
+        self.seconds_of_gram = max(self.seconds_of_gram, time.perf_counter() - began)
+        self._tell(self.seconds_of_gram)
+        return gram
+
+    def _tell(self, seconds):
+        if self.has_told or seconds * USUAL_STEPS < LONG:
+            return
+        self.has_told = True
+        left = self.data.deadline - time.perf_counter()
+        at_most = f", and ends after {left:.0f} s (max_seconds)" if np.isfinite(left) else ""
+        warnings.warn(
+            f"a step to the optimum takes about {seconds:.2g} s with {self.data.n:,} features of "
+            f"{self.m:,} rows: the search may need {USUAL_STEPS * seconds:.0f} s{at_most}. Fewer "
+            "features (a lower degree, fewer centres) or an early stop (to_optimum=False) are "
+            "quicker.",
+            UserWarning,
+            stacklevel=levels_to_the_user(),
+        )
+
+    def has_time_for_another_basis(self):
+        """Whether orthonormal features would be there before the time is over, by the seconds that
+        a Gram matrix took."""
+        of_gram = max(1.0, float(self.m) * self.data.n**2)
+        work = EIGENVECTORS * float(self.data.n) ** 3 + 3.0 * of_gram
+        seconds = self.seconds_of_gram * work / of_gram
+        return time.perf_counter() + seconds < self.data.deadline
+
+    def run(self, tol, max_iter, start, keep_dual, callback, is_certain=True):
+        """Newton's steps until the gap is closed, until no step leads any further, or until the
+        time is over. Not `is_certain`: what the Gram matrix says bounds nothing."""
+        trace = Trace(callback)
+        measured = self._begin(start)
+        best, message, self.path = (measured, self.u), "", []
+        try:
+            for iteration in range(max_iter + 1):
+                began = time.perf_counter()
+                system = self._system()
+                if iteration == 0:
+                    if start is not None:
+                        self.gram = self.timed_gram()
+                    elif self.gram is None:  # all rows alike: what was weighted is that itself
+                        self.gram = system.gram / self.first_theta
+                    self.certify = passes.Certifier(self.gram, self.total)
+                measured, products = self._measured(system)
+                if not is_certain:
+                    measured = replace(measured, dual=0.0, reach=0.0)
+                objective, lower = measured.objective, measured.bound()
+                trace.add(
+                    iteration, objective, measured.residual, change=products, dual_objective=lower,
+                    told={"problem": 0, "coefficients": self.u.copy()},
+                )  # fmt: skip
+                self.path.append((objective, self.u))
+                done = objective - lower <= tol * objective
+                if done or objective <= best[0].objective:
+                    best = measured, self.u
+                nothing = products < NOTHING_LEFT * objective
+                if done or nothing or iteration == max_iter or not self._step(system):
+                    break
+                self._tell(time.perf_counter() - began)
+        except OutOfTimeError:
+            message = OUT_OF_TIME.format(
+                time.perf_counter() - trace.began, max(0, len(trace.rows) - 1)
+            )
+        if not trace.rows:
+            lower = {"change": np.inf, "dual_objective": 0.0}
+            trace.rows.append({"iteration": 0, "objective": measured.objective, "residual": 1.0})
+            trace.rows[0] |= lower | {"seconds": 0.0}
         (found, self.u), self.measured = best, measured
         u, lost, objective, size = self.u, 0.0, found.objective, found.size
         if self.data.mix is not None:
-            u, lost, objective, size = self.own_weights()
+            u, lost, objective, size = self.best_own_weights(tol, self.path)
             trace.rows[-1] |= {"objective": objective}
         return SolverResult(
             coefficients=u,
             intercept=0.0,
             kkt_residual=measured.residual,
             dual_variables=self._dual() if keep_dual else None,
-            n_iter=iteration,
+            n_iter=trace.rows[-1]["iteration"],
             solver="hinge-interior",
-            seconds=trace.rows[-1]["seconds"],
+            seconds=time.perf_counter() - trace.began,
             trace=tuple(trace.rows),
-            **_judged(objective, measured.bound(size), lost, tol),
+            **_judged(objective, measured.bound(size), lost, tol, message),
         )
 
     def _begin(self, start):
+        """The numbers of all rows at the start, and how good that is."""
         self.z = np.zeros(self.m)
         if start is not None:
             self.u, self.z = start, self._scores(start)
-            self.gram = self.data.gram()
-        gap = 1.0 - self.labels * self.z
+        gap, c = 1.0 - self.labels * self.z, self._costs(slice(None))
+        objective = float(np.sum(c * np.maximum(gap, 0.0))) / self.total
+        if self.C is not None:
+            objective = self.C * self.total * objective + 0.5 * float(self.u @ self.u)
         self.xi = np.maximum(gap, 0.0) + 5.0  # well inside, and equal for equal margins
         self.a, self.eta = np.full(self.m, 0.5), self.xi - gap
         self.first_theta = 1.0 / (self.xi[0] / (1.0 - self.a[0]) + self.eta[0] / self.a[0])
         self.first, self.dz = np.empty((2, self.m))
+        size = float(np.sqrt(np.sum(c * self.z**2)))
+        return Measured(objective, residual=1.0, dual=0.0, reach=0.0, size=size)
 
     def forget_rows(self):
         """Give back the memory of all that is held for each row; no step can be taken any more."""
@@ -169,7 +264,7 @@ class _Search:
         def use(_, rows, block):
             out[rows] = u @ block
 
-        self.data.read(lambda: Sums(0, 0, 0), use, passes.PASS_BYTES, "scores")
+        self.data.read(lambda: Sums(0, 0, 0), use, passes.PASS_BYTES, "scores", limited=False)
         return out
 
     # ------------------------------------------------------------------- the linear system
@@ -283,30 +378,57 @@ class _Search:
         scale = 1.0 / self.total if self.C is None else self.C
         return scale * self.a * self._costs(slice(None))
 
-    def own_weights(self):
-        """Weights of the problem's own features for `u`, how far their scores are off, relatively
-        (rounding does not forgive huge weights of both signs), their objective and size."""
-        u, wanted = self.u, self._scores(self.u)
-        scores = wanted
-        if self.data.mix is not None:
-            u = la.lstsq(self.data.mix, self.u, lapack_driver="gelsy")[0]
-            scores = self._scores(self.data.mix @ u)
-        lost = float(np.linalg.norm(scores - wanted)) / max(float(np.linalg.norm(wanted)), TINY)
-        c = self._costs(slice(None))
-        lost_rows = c * np.maximum(0.0, 1.0 - self.labels * scores)
-        objective = float(lost_rows.sum()) / self.total
-        if objective > 1.0:  # worse than none at all
+    def best_own_weights(self, tol, path):
+        """`own_weights` of `u` or, where rounding spoils these, those of the lowest objective among
+        other points of the path, whose scores are smaller; how far those of `u` are off."""
+        best = first = self.own_weights(tol)
+        for value, u in sorted(path, key=lambda point: point[0]):
+            if first[1] <= tol or value >= best[2]:
+                break
+            self.u = u
+            best = min(best, self.own_weights(tol), key=lambda found: found[2])
+        return best[0], first[1], *best[2:]
+
+    def own_weights(self, tol):
+        """Weights of the problem's own features for `u`, how far their scores are off, relatively,
+        and the objective and the size that they have on the rows.
+
+        Near-dependent combinations need huge weights of both signs, which rounding does not
+        forgive. Where scores are off by more than `tol`, smaller weights for nearly the same ones
+        are tried too, and those of the lowest objective are taken; or none, if that is lower.
+        """
+        wanted, c, mix = self._scores(self.u), self._costs(slice(None)), self.data.mix
+        best, longest = None, max(float(np.linalg.norm(wanted)), TINY)
+        for u in [self.u] if mix is None else self._own_weights():
+            scores = wanted if mix is None else self._scores(mix @ u)
+            lost = float(np.linalg.norm(scores - wanted)) / longest
+            lost_rows = c * np.maximum(0.0, 1.0 - self.labels * scores)
+            objective = float(lost_rows.sum()) / self.total
+            if best is None or objective < best[2]:
+                best = u, lost, objective, float(np.sqrt(np.sum(c * scores**2)))
+            if lost <= tol:
+                break
+        if best[2] > 1.0:  # worse than none at all
             return np.zeros_like(u), lost, 1.0, 0.0
-        return u, lost, objective, float(np.sqrt(np.sum(c * scores**2)))
+        return best
+
+    def _own_weights(self):
+        """Weights for `u`: the exact ones, and those of the nearest scores without directions in
+        which scores are short, and weights therefore long."""
+        yield la.lstsq(self.data.mix, self.u, lapack_driver="gelsy")[0]
+        values, vectors = eigenvalues(self.gram)
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        for left, lengths, right in _without_short(interruptible(np.matmul, root, self.data.mix)):
+            yield ((left.T @ (root @ self.u)) / lengths) @ right
 
 
-def _judged(objective, lower, lost, tol):
+def _judged(objective, lower, lost, tol, message):
     """What a result says of its figures, where scores are off by `lost`."""
     return {
         "objective": objective,
         "dual_objective": lower,
         "converged": bool(objective - lower <= tol * objective) and lost <= tol,
-        "message": CANNOT_HOLD.format(lost) if lost > tol else "",
+        "message": message or (CANNOT_HOLD.format(lost) if lost > tol else ""),
     }
 
 
@@ -316,8 +438,17 @@ def nearly_dependent(gram):
     length = np.sqrt(np.maximum(np.diag(gram), TINY))
     if not np.all(np.isfinite(gram)):
         return False  # for the search to refuse
-    values = la.eigvalsh(gram / np.outer(length, length))
-    return bool(values[0] < 10 * len(gram) * np.finfo(float).eps * values[-1])
+    scaled = gram / np.outer(length, length)
+    vector = np.ones(len(gram))
+    for _ in range(POWERS):  # towards the direction of the largest eigenvalue
+        vector = scaled @ (vector / np.linalg.norm(vector))
+    floor = 10 * len(gram) * np.finfo(float).eps * float(np.linalg.norm(vector))
+    scaled[np.diag_indices_from(scaled)] -= floor
+    try:
+        cholesky_factor(scaled.T, overwrite=True)
+    except la.LinAlgError:
+        return True
+    return False
 
 
 def orthonormal_mix(data, gram):
@@ -327,20 +458,28 @@ def orthonormal_mix(data, gram):
     first has evened out, shows those below. What rounding has swallowed is left out: S may have
     fewer columns than rows.
     """
-    values, vectors = interruptible(la.eigh, gram)
+    values, vectors = eigenvalues(gram)
     even = np.maximum(values, len(gram) * np.finfo(float).eps * values[-1])
     mix = vectors / np.sqrt(even)
     # A direction now is long unless it was too short to be seen among the others.
-    values, vectors = interruptible(la.eigh, _combined(data, mix).gram())
+    values, vectors = eigenvalues(_combined(data, mix).gram())
     smallest = SHOWN**2 / (even[0] / even[-1]) * values[-1]
     seen = values > max(smallest, len(gram) * np.finfo(float).eps * values[-1])
-    return mix @ (vectors[:, seen] / np.sqrt(values[seen]))
+    return interruptible(np.matmul, mix, vectors[:, seen] / np.sqrt(values[seen]))
+
+
+def _without_short(matrix):
+    """The singular directions and values of a matrix, without more and more of the shortest."""
+    left, lengths, right = interruptible(np.linalg.svd, matrix, full_matrices=False)
+    for share in SHORT:
+        some = lengths > share * lengths[0]
+        yield left[:, some], lengths[some], right[some]
 
 
 def _combined(data, mix):
     """The same rows with features that are combinations of theirs."""
     made = Data(data.features.combined(mix), penalised=True)  # as they are, not parted again
-    made.weights, made.total = data.weights, data.total
+    made.weights, made.total, made.deadline = data.weights, data.total, data.deadline
     return made
 
 
@@ -355,8 +494,18 @@ def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback)
     again = _Search(_combined(search.data, mix), search.labels, None)
     after = again.run(tol, max_iter, None, keep_dual, None if callback is None else told)
     again.forget_rows()
+    search.data.deadline = np.inf
     search.u = mix @ after.coefficients
-    u, lost, objective, size = search.own_weights()
+    path = [(value, mix @ u) for value, u in again.path]
+    u, lost, objective, size = search.best_own_weights(tol, path)
+    if search.data.mix is None and objective > after.objective * (1.0 + tol) + tol**2:
+        # Long weights of near-dependent features: of shorter ones, those of the lowest objective.
+        inverse = interruptible(np.linalg.pinv, mix)
+        for left, lengths, right in _without_short(inverse):
+            search.u = right.T @ ((left.T @ after.coefficients) / lengths)
+            shorter = search.own_weights(tol)
+            if shorter[2] < objective:
+                u, lost, objective, size = shorter
     if before is not None and objective >= before.objective:
         return before
     earlier, steps, seconds = (), 0, 0.0
@@ -370,7 +519,7 @@ def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback)
         n_iter=steps + after.n_iter,
         seconds=seconds + after.seconds,
         trace=earlier + tuple(trace),
-        **_judged(objective, again.measured.bound(size), lost, tol),
+        **_judged(objective, again.measured.bound(size), lost, tol, after.message),
     )
 
 

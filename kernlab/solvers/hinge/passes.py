@@ -10,6 +10,7 @@ The dual of the mean hinge loss is Proposition 2's linear programme: maximise su
 to more than the optimum only as far as they violate the equation, which is measured here.
 """
 
+import time
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features
-from kernlab.lapack import cholesky_factor
+from kernlab.lapack import cholesky_factor, eigenvalues
 from kernlab.runtime import (
     bar_options,
     for_each_block,
@@ -40,6 +41,10 @@ WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS thread
 TINY = np.finfo(float).tiny
 
 
+class OutOfTimeError(Exception):
+    """A pass has reached the time at which the search is to end."""
+
+
 class Data:
     """The rows of a problem: features A, read in blocks and never held, labels' weights, A^T W A.
 
@@ -49,6 +54,7 @@ class Data:
     """
 
     state = None  # what a method keeps of each row
+    deadline = np.inf  # of the clock, after which no block is read
 
     def __init__(self, F, sample_weight=None, intercept="none", penalised=False):
         self.features, self.mix = as_features(F), None
@@ -83,9 +89,10 @@ class Data:
         """`function(data, state, *arguments)`, a pass over the rows with what is kept of each."""
         return function(self, self.state, *arguments)
 
-    def read(self, state, use, block_bytes, what):
+    def read(self, state, use, block_bytes, what, limited=True):
         """Call use(state, rows, block) for every block of features (a row per feature), on all
-        threads, each with a `state()` of its own; returned is the first, merged with the others."""
+        threads, each with a `state()` of its own; returned is the first, merged with the others.
+        `limited`: with `OutOfTimeError` where the deadline comes first."""
         m, n = self.m, self.n
         step = int(np.clip(block_bytes // (8 * max(1, n)), 32, 4096))
         threads = max(1, min(thread_count(), m * n // VALUES_PER_THREAD))
@@ -95,6 +102,8 @@ class Data:
             def work(stretch):
                 mine, room = state(), self.features.room(min(step, m))
                 for start in range(stretch.start, stretch.stop, step):
+                    if limited and time.perf_counter() > self.deadline:
+                        raise OutOfTimeError
                     rows = slice(start, min(start + step, stretch.stop))
                     block = self.features.block(rows, room)
                     block = block.toarray() if sp.issparse(block) else block
@@ -299,9 +308,10 @@ class GramFactor:
         try:
             self._factor = self._factorised(beta * gram, ridge)
         except la.LinAlgError:
-            values, vectors = interruptible(la.eigh, gram)
+            values, vectors = eigenvalues(gram)
             floor = len(gram) * np.finfo(float).eps * max(values[-1], TINY)
-            repaired = (vectors * np.maximum(values, floor)) @ vectors.T
+            lifted = vectors * np.maximum(values, floor)
+            repaired = interruptible(np.matmul, lifted, vectors.T)
             self._factor = self._factorised(beta * repaired, ridge)
 
     def _factorised(self, matrix, ridge):
