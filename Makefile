@@ -26,7 +26,8 @@ test: .venv/ready ## all tests, the notebooks included
 	@.ci/test
 
 fuzz: .venv/ready ## hostile fits and damaged files with new seeds, for MINUTES=30
-	@$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES)
+	@$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) \
+		--record figures/gallery/fuzz.txt
 
 lab: .venv/ready ## JupyterLab on the notebooks
 	@$(BIN)/kernlab lab

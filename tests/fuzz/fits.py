@@ -58,6 +58,7 @@ USUAL = {
     "centres": ("first", "random", "uniform"),
     "n_centres": (None, 1, 5),
     "to_optimum": (False, True),
+    "max_seconds": (None, 600.0, 1e-3),
     "validation": (1 / 3, 2, 3),
     "max_degree": (10, 1, 3),
     "epsilon": (0.0, 0.1, 10.0),

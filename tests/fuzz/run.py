@@ -7,9 +7,12 @@ import argparse
 import faulthandler
 import json
 import os
+import queue
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -24,9 +27,9 @@ def work(kind, first, count):
     from fits import make_case
     from verdicts import judge
 
+    faulthandler.register(signal.SIGUSR1)
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + count):
-            faulthandler.dump_traceback_later(LONGEST, exit=True)
             print(json.dumps([seed]), flush=True)
             case = make_case(seed) if kind == "fit" else make_file(seed)
             verdict = judge(case) if kind == "fit" else judge_file(case, Path(folder))
@@ -52,8 +55,21 @@ def _watched(kind, first, count, end, counts, findings, told):
     """Run a process of cases; where to go on."""
     command = [sys.executable, __file__, "--work", kind, str(first), str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    begun = None
-    for line in process.stdout:
+    begun, lines, hung = None, queue.Queue(), False
+
+    def listen():
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while (line := _next(lines)) is not None:
+        hung = line == ""
+        if hung:
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(1.0)
+            process.kill()
+            break
         seed, *rest = json.loads(line)
         if not rest:
             begun = seed
@@ -70,11 +86,41 @@ def _watched(kind, first, count, end, counts, findings, told):
     process.wait()
     if begun is None:
         return first + count
-    what = "hang" if "Timeout (" in errors else "crash"
+    what = "hang" if hung else "crash"
     counts[what] += 1
     findings.append({"kind": kind, "seed": begun, "verdict": what, "text": [errors[-3000:]]})
     told(f"{kind} {begun}: {what}\n{errors[-3000:]}")
     return begun + 1
+
+
+def _next(lines):
+    """The next line of a process, or "" when none has come for `LONGEST` seconds: counted one by
+    one, for a machine may sleep meanwhile."""
+    for _ in range(LONGEST):
+        try:
+            return lines.get(timeout=1.0)
+        except queue.Empty:
+            continue
+    return ""
+
+
+def as_text(seed, counts, findings):
+    """What a run found, for people."""
+    verdicts = sorted({verdict for found in counts.values() for verdict in found})
+    lines = [
+        f"Hostile fits and damaged files, seeds from {seed} on: the last run, of "
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}.",
+        "A fit is right, with a certificate that an independent computation bears out (ok), or",
+        "refused in a sentence that names a parameter or the data; all else is a finding.",
+        "",
+        f"{'':30}{'fits':>8}{'files':>8}",
+    ]
+    for name in ["all", *verdicts]:
+        numbers = [found.total() if name == "all" else found[name] for found in counts.values()]
+        lines.append(f"{name:30}" + "".join(f"{number:8,}" for number in numbers))
+    lines += ["", f"findings: {len(findings)}"]
+    lines += [f"  {one['kind']} {one['seed']}: {one['verdict']}" for one in findings]
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -82,6 +128,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=None, help="of the first case; by the clock")
     parser.add_argument("--summary", type=Path, default=Path(".artefacts/fuzz.json"))
+    parser.add_argument("--record", type=Path, help="where figures/gallery tells of the last run")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.work:
@@ -92,6 +139,8 @@ def main():
     chosen.summary.parent.mkdir(parents=True, exist_ok=True)
     summary = {"first seed": seed, "minutes": chosen.minutes, "counts": told, "findings": findings}
     chosen.summary.write_text(json.dumps(summary, indent=1) + "\n")
+    if chosen.record:
+        chosen.record.write_text(as_text(seed, counts, findings))
     for kind, found in counts.items():
         print(f"{sum(found.values()):,} {kind}s: {dict(found.most_common())}")
     print(f"{len(findings)} findings; the summary is in {os.fspath(chosen.summary)}")

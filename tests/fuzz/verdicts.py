@@ -138,7 +138,8 @@ def _false_claim(machine, case, decisions):
             dual[machine.support_] = machine.dual_coef_[number]
             scores = np.asarray(operator @ dual, WIDE)
             sizes = np.abs(operator @ np.eye(len(sign))) @ np.abs(dual)
-            rounding = 100 * np.finfo(operator.dtype).eps * float(sizes.max())
+            # A score is rounded once more when the intercept is added.
+            rounding = 100 * np.finfo(operator.dtype).eps * float(sizes.max() + abs(b))
             length = dual.astype(WIDE) @ scores
         wrong = _compare(machine, result, sign, scores, length, b, weights[live], rounding)
         if wrong:

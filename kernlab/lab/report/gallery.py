@@ -15,6 +15,7 @@ from kernlab.paths import output_dir, project_root
 from kernlab.runtime import write_whole
 
 PICTURES = ("llsvm-prop1-differences", "sparse-margin-lines")
+FUZZED = "fuzz.txt"  # what `make fuzz` found last
 RESULT = "lasn-t4-accuracy"  # the figure of README, drawn from the record
 BEGIN, END = "<!-- scorecard of the record: kernlab report --readme -->", "<!-- scorecard ends -->"
 PLAYGROUND = (
@@ -80,17 +81,18 @@ def renew_gallery(profile="quick", out=None):
         if study.startswith("bench-"):
             machine = _machine({study: provenance.get(study, {})})
             made[f"{study}.txt"] = f"{machine}\n\n{bench_text(get_study(study), table)}\n".encode()
-    made["README.md"] = _page(made, provenance, profile).encode()
+    kept = [FUZZED] if (gallery / FUZZED).is_file() else []
+    made["README.md"] = _page([*made, *kept], provenance, profile).encode()
     for name, content in made.items():
         write_whole(gallery / name, content)
     return [gallery / name for name in made]
 
 
-def _page(made, provenance, profile):
+def _page(names, provenance, profile):
     """What the gallery holds, and where it comes from."""
     captions = {spec.stem: spec.caption for specs in FIGURES.values() for spec in specs}
     lines = ["# Gallery", "", f"Profile {profile}. {_machine(provenance)}", ""]
-    for name in made:
+    for name in names:
         stem = name.rsplit(".", 1)[0]
         if name.endswith(".png"):
             lines += [f"![{stem}]({name})", "", captions.get(stem, PLAYGROUND), ""]
