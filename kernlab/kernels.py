@@ -5,6 +5,7 @@ converted at the edge by `gamma_from_sigma` and `gamma_from_divisor`.
 """
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -388,6 +389,11 @@ def resolve_gamma(gamma, X, sample_weight=None):
         raise ValueError(
             f"the rows are too large for the rule {gamma!r}: their squares are infinite in double "
             "precision. Scale the features, or give a number instead of the rule"
+        )
+    if 0.0 < spread < sys.float_info.min:
+        raise ValueError(
+            f"the rows are too small for the rule {gamma!r}: their squares are next to zero in "
+            "double precision. Scale the features, or give a number instead of the rule"
         )
     return 1.0 / spread if spread > 0 else 1.0
 

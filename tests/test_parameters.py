@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from kernlab.kernels import gamma_from_sigma
+from kernlab.kernels import gamma_from_sigma, resolve_gamma
 from kernlab.parameters import check_parameters, one_of, share
+from kernlab.solvers.problems import row_costs
 
 BAD = {
     "C": [0, -1.0, np.nan, np.inf, "1", None, True, [1.0, 0.0], [[1.0], [np.nan]]],
@@ -35,3 +36,13 @@ def test_what_cannot_be_is_refused_by_name(name, value):
 def test_widths_beyond_numbers_are_refused_where_they_are_converted():
     with pytest.raises(ValueError, match="sigma=1e\\+300"):
         gamma_from_sigma(1e300)
+
+
+def test_costs_of_any_whole_number_are_numbers():
+    assert row_costs(2**70, 2).tolist() == [2.0**70] * 2
+
+
+@pytest.mark.parametrize("rule", ["scale", "variance", "median"])
+def test_rows_whose_squares_are_next_to_zero_are_refused_by_rules(rule):
+    with pytest.raises(ValueError, match=f"too small for the rule '{rule}'"):
+        resolve_gamma(rule, 1e-157 * np.random.default_rng(0).normal(size=(9, 2)))

@@ -239,7 +239,7 @@ SMALLEST, LARGEST = 1e-300, 1e150  # costs, whose reciprocals and squares are st
 
 def row_costs(C, n_rows, sample_weight=None):
     """C for each row: C times its weight; a row of weight zero counts for nothing."""
-    if not (isinstance(C, Real) and np.isfinite(C) and C > 0):
+    if not (isinstance(C, Real) and np.isfinite(float(C)) and C > 0):
         raise ValueError(f"C must be a positive number, not {C!r}")
     weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):

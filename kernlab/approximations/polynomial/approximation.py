@@ -172,7 +172,8 @@ class PolynomialMap(FeatureMap):
     def _require_range(self):
         """Refuse powers whose squares, which the Gram matrix sums, are beyond double precision."""
         box = np.abs([self._scaled(self.low_), self._scaled(self.high_)]).max(axis=0)
-        largest = 1.0 + float((np.abs(self.centres_) @ box).max())
+        with np.errstate(over="ignore"):
+            largest = 1.0 + float((np.abs(self.centres_) @ box).max())
         if self.degree * math.log10(largest) > DIGITS:
             raise ValueError(
                 f"degree={self.degree} makes features of up to {largest:.3g}^{self.degree}, whose "

@@ -249,6 +249,8 @@ class GramSum:
 
     def add(self, block, weights):
         """Take in a block of features; `weights`: one for each of its rows, or None."""
+        if not len(block):  # a kernel that is zero has no features
+            return
         if weights is not None:
             block = block * np.sqrt(weights)
         rows = block.T  # BLAS wants columns side by side

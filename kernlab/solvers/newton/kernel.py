@@ -295,6 +295,11 @@ class _KernelIteration(Iteration):
     def _result(self, C):
         point, certificate = self.point, self._certificate(self.point, C)
         primal, bound = certificate.primal, certificate.dual
+        if not np.isfinite(primal):
+            raise ValueError(
+                "the kernel matrix holds values that are too large for double precision: scale the "
+                "features"
+            )
         if self.message == INDEFINITE:
             bound = None
         elif self.intercept == "free":
