@@ -221,10 +221,12 @@ def _refuse_what_never_ends(F, costs, method):
         return
     values = F.data if sp.issparse(F) else F
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         length, total = largest * np.sqrt(F.shape[1] + 1.0), 2.0 * costs.sum()
         curvature = (total * length) ** 2 * (1.0 + total * length**2)
-    if 0.0 < largest * float(costs.max()) < SMALLEST or not curvature < LARGEST:
+    if 0.0 < largest * float(costs.max()) < SMALLEST or (
+        curvature >= LARGEST and np.isfinite(largest)
+    ):
         small = curvature < LARGEST
         raise ValueError(
             f"LIBLINEAR's tron does not end on features of at most {largest:.1e} at "
