@@ -4,13 +4,12 @@ import pickle
 import time
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from importlib import import_module
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -278,12 +277,22 @@ class DegreeTwo(TransformerMixin, BaseEstimator):
         return F
 
 
-def _filled(X):
-    return X.toarray() if sp.issparse(X) else X
+class Filled(TransformerMixin, BaseEstimator):
+    """Fills sparse rows in, for models that take no others."""
 
+    def fit(self, X, y=None):
+        return self
 
-Filled = partial(FunctionTransformer, _filled, accept_sparse=True)
-"""Fills sparse rows in, for models that take no others."""
+    def transform(self, X):
+        return X.toarray() if sp.issparse(X) else X
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def stored_bytes(array):
