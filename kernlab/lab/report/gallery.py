@@ -6,7 +6,9 @@ from kernlab.lab.catalogue import FIGURES, STUDIES, get_study
 from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.record import recorded
 from kernlab.lab.explorers import playground
-from kernlab.lab.plots.registry import save
+from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.protocol import settings_of
+from kernlab.lab.plots.registry import finished, save
 from kernlab.lab.report.outputs import machines, read_provenance, read_tables
 from kernlab.lab.report.page import PAPERS, paper_of
 from kernlab.lab.report.scoring import STATUSES, scorecard
@@ -16,8 +18,10 @@ from kernlab.runtime import write_whole
 
 PICTURES = ("llsvm-prop1-differences", "sparse-margin-lines")
 FUZZED = "fuzz.txt"  # what `make fuzz` found last
-RESULT = "lasn-t4-accuracy"  # the figure of README, drawn from the record
-BEGIN, END = "<!-- scorecard of the record: kernlab report --readme -->", "<!-- scorecard ends -->"
+RESULTS = ("showdown-pooled", "lasn-t4-accuracy")  # README's figures, drawn from the record
+BEGIN, END = "<!-- {} of the record: kernlab report --readme -->", "<!-- {} ends -->"
+KINDS = {"paper": "the papers' machines", "kernel": "other kernel machines", "linear": "linear",
+         "trees": "trees"}  # fmt: skip
 PLAYGROUND = (
     "A kernel machine in the plane: its boundary, its margins (dashed) and its support vectors "
     "(ringed), as the playground of the first notebook draws it."
@@ -35,29 +39,63 @@ def headline():
     rows = [(PAPERS[paper], *counts.loc[paper]) for paper in PAPERS if paper in counts.index]
     rows.append(("**all**", *counts.sum()))
     header = ["", "results", *STATUSES]
-    lines = [" | ".join(header), " | ".join(["---", *["---:"] * (len(header) - 1)])]
-    lines += [" | ".join([name, as_text(sum(row)), *map(as_text, row)]) for name, *row in rows]
     return "\n".join([
         f"On record are {as_text(measured)} of the {as_text(len(card))} results that the five "
         f"papers print ({len(tables)} studies; data sets, settings and quotations not counted):",
-        "", *[f"| {line.strip()} |" for line in lines],
+        "", *_table(header, [[name, sum(row), *row] for name, *row in rows]),
     ])  # fmt: skip
 
 
+def showdown():
+    """For README: on each set of the showdown the least error of each kind of method."""
+    known = recorded("showdown")
+    if known is None:
+        return "The showdown is not on record."
+    settings = settings_of(finished(known)).dropna(subset="error")
+    settings["kind"] = settings["method"].map(lambda method: CONTESTANTS[method].kind)
+    best = settings.loc[settings.groupby(["dataset", "kind"], sort=False)["error"].idxmin()]
+    rows = []
+    for name, own in best.groupby("dataset", sort=False):
+        own, least = own.set_index("kind"), own["error"].min()
+        rows.append([name, *("–" if k not in own.index else _winner(own.loc[k], least)
+                             for k in KINDS)])  # fmt: skip
+    return "\n".join(_table(["", *KINDS.values()], rows, "---"))
+
+
+def _winner(row, least):
+    told = f"{100 * row['error']:.1f} %"
+    told = f"**{told}**" if row["error"] <= least else told
+    return f"{told} {row['method']}, {row['fit_seconds']:.2g} s"
+
+
+def _table(header, rows, of_numbers="---:"):
+    lines = [header, ["---", *[of_numbers] * (len(header) - 1)]]
+    lines += [[v if isinstance(v, str) else as_text(v) for v in row] for row in rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+PARTS = {"scorecard": headline, "showdown": showdown}
+"""What is written into README between marks, by its name."""
+
+
 def renew_readme():
-    """Write the record's scorecard and its figure into README; whether it was another before."""
+    """Write what the record says into README, and its figures; whether it was another before."""
     root = project_root()
     if root is None:
         raise StudyError("README is part of a checkout of kernlab, and this is none.")
-    known = recorded(RESULT.rpartition("-")[0])
-    if known is not None:
-        (spec,) = (s for s in FIGURES[RESULT.rpartition("-")[0]] if s.stem == RESULT)
-        _, svg = save(spec.draw(known), root / "figures" / "gallery" / RESULT)
-        svg.unlink()
+    for stem in RESULTS:
+        study = stem.rpartition("-")[0]
+        if (known := recorded(study)) is not None:
+            (spec,) = (s for s in FIGURES[study] if s.stem == stem)
+            _, svg = save(spec.draw(finished(known)), root / "figures" / "gallery" / stem)
+            svg.unlink()
     readme = root / "README.md"
-    before = readme.read_text(encoding="utf-8")
-    head, _, rest = before.partition(BEGIN)
-    now = f"{head}{BEGIN}\n{headline()}\n{END}{rest.partition(END)[2]}"
+    now = before = readme.read_text(encoding="utf-8")
+    for name, make in PARTS.items():
+        head, begin, rest = now.partition(BEGIN.format(name))
+        if begin:
+            end = END.format(name)
+            now = f"{head}{begin}\n{make()}\n{end}{rest.partition(end)[2]}"
     write_whole(readme, now)
     return now != before
 

@@ -22,12 +22,12 @@ from kernlab.paths import output_dir
 from kernlab.runtime import format_bytes, write_whole
 
 PAPERS = {
+    "across": "Across the papers",
     "llsvm": "LLSVM",
     "lasn": "LASN",
     "sparse": "Sparse Cholesky",
     "hss": "ADMM-HSS",
     "fpc": "FPC",
-    "across": "Across the papers",
 }
 ROW_LIMIT = 200
 """Rows of one study on the page; a reader who wants all has the CSV file beside it."""
