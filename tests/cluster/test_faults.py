@@ -18,7 +18,7 @@ from kernlab.rows import as_rows
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 da = pytest.importorskip("dask.array")
-KILLS = 3
+KILLS = 10
 
 
 def rows_made_by_tasks(n=4000, blocks=8):
