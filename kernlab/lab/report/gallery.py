@@ -59,11 +59,11 @@ def showdown():
         own, least = own.set_index("kind"), own["error"].min()
         rows.append([name, *("–" if k not in own.index else _winner(own.loc[k], least)
                              for k in KINDS)])  # fmt: skip
-    return "\n".join(_table(["", *KINDS.values()], rows, "---"))
+    return "\n".join(_table(["data set", *KINDS.values()], rows, "---"))
 
 
 def _winner(row, least):
-    told = f"{100 * row['error']:.1f} %"
+    told = f"{100 * row['error']:.2f} %"
     told = f"**{told}**" if row["error"] <= least else told
     return f"{told} {row['method']}, {row['fit_seconds']:.2g} s"
 
