@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -27,7 +28,10 @@ def computed():
 def test_every_study_left_its_table_and_provenance(id):
     assert (FOLDER / "tables" / f"{id}.csv").stat().st_size > 100
     provenance = json.loads((FOLDER / "tables" / f"{id}.provenance.json").read_text())
-    assert provenance["points"]["ok"] == provenance["points"]["in the grid"]
+    points = provenance["points"]
+    # A peer that is not installed, or a fit beyond its cap, is a row that says so.
+    assert points["ok"] + points.get("not run", 0) == points["in the grid"]
+    assert points["ok"] > points.get("not run", 0)
 
 
 @pytest.mark.parametrize("id", [id for id in computed() if id in FIGURES])
@@ -50,5 +54,4 @@ def test_the_report_is_one_page_with_a_scorecard():
     page = (FOLDER / "index.html").read_text()
     assert len(page) > 100_000
     assert "Scorecard" in page
-    assert 'src="http' not in page
-    assert 'href="http' not in page.replace('href="https://doi.org', "")
+    assert set(re.findall(r'<(\w+)[^>]* (?:src|href)="http', page)) <= {"a"}, "it loads nothing"
