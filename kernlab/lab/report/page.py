@@ -14,6 +14,7 @@ from PIL import Image
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.plots.registry import finished
+from kernlab.lab.plots.style import in_few_colours
 from kernlab.lab.published import published, published_ids
 from kernlab.lab.report import outputs, text
 from kernlab.lab.report.comparison import parted
@@ -329,7 +330,7 @@ def _as_small_png(picture):
         small = image.convert("RGB")
         small.thumbnail((_SMALL_WIDTH, 10 * _SMALL_WIDTH))
         written = io.BytesIO()
-        small.quantize(256).save(written, "PNG", optimize=True)
+        in_few_colours(small).save(written, "PNG", optimize=True)
     return _address("png", written.getvalue())
 
 
