@@ -99,7 +99,9 @@ def new_figure(nrows=1, ncols=1, *, panel=(4.8, 3.4), title=None, **subplots):
 
 def message_figure(message):
     """A figure that says in words why there is nothing to draw."""
-    figure, ax = new_figure(panel=(4.8, 1.6))
+    lines = message.splitlines()
+    width = 0.09 * max(map(len, lines), default=0) + 0.4  # inches of letters of 11 points
+    figure, ax = new_figure(panel=(max(4.8, width), 1.4 + 0.2 * len(lines)))
     ax.set_axis_off()
     ax.text(0.5, 0.5, message, ha="center", va="center", color=QUIET, fontsize=11)
     return figure
