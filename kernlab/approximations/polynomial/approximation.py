@@ -120,10 +120,11 @@ class PolynomialMap(FeatureMap):
         return Polynomial(1.0, self.degree, 1.0)
 
     def _fit(self, rows, sample_weight=None):
-        if self.basis == "chebyshev" and self.n_centres is not None:
+        by_default = isinstance(self.centres, str) and self.centres == "first"
+        if self.basis == "chebyshev" and not (self.n_centres is None and by_default):
             raise ValueError(
-                "basis='chebyshev' spans all polynomials of the degree and takes no n_centres; "
-                "basis='power' does"
+                "basis='chebyshev' spans all polynomials of the degree and takes neither n_centres "
+                "nor centres; basis='power' does"
             )
         if sample_weight is not None and not np.all(sample_weight):
             counted = np.flatnonzero(sample_weight)
