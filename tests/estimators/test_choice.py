@@ -30,6 +30,7 @@ def tuned_svc(X, y, ranges):
     return SVC(C=best[1][0], gamma=best[1][1]).fit(X, y)
 
 
+# The search tries settings that do not converge; what it returns is judged.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("name", "n"), [("magic", 1200), ("breast-cancer", None), ("banknote", None)]

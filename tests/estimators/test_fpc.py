@@ -92,6 +92,7 @@ def test_weights_are_repetitions_and_rows_of_weight_zero_are_not_there(settings)
 
 # ------------------------------------------------------------------------------ streaming
 @pytest.mark.parametrize("settings", [{}, {"n_centres": 50}, {"to_optimum": True, "max_iter": 9}])
+# Nine steps take the memory of all.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_memory_grows_with_the_rows_not_with_rows_times_features(settings, monkeypatch):
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "1")

@@ -137,6 +137,7 @@ HOSTILE = {
 }
 
 
+# Hostile rows may use up all steps: the bounds say how far they came.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("h", "max_rank"), [(1e-6, 50_000), (1.0, 1), (1e6, 50_000)])
 @pytest.mark.parametrize("name", HOSTILE)

@@ -79,6 +79,7 @@ def test_single_precision_is_taken_for_many_values_and_certified(monkeypatch):
 
 @pytest.mark.parametrize("far", [1e3, 1e4, 1e9])
 @pytest.mark.parametrize("max_iter", [2, 300])
+# With two steps it is cut short on purpose: the certificate must be true there too.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_in_single_precision_the_certificate_is_that_of_the_decisions(far, max_iter):
     """All rows are nearly as far from the one far away, so that rounding errs to one side."""

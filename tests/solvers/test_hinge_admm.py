@@ -144,6 +144,7 @@ def test_combinations_of_features_give_the_iterates_of_their_product():
 
 
 # ----------------------------------------------------------------------------- refusals
+# NumPy's own, of products that overflow; the refusal is what counts.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     ("changes", "message"),

@@ -298,6 +298,7 @@ def test_what_cannot_be_solved_is_refused_in_a_sentence(name, changes, message):
         spec.solve(data_for(spec), problem.pop("y"), **problem)
 
 
+# NumPy's own, of sums with what is not finite; the refusal is what counts.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])

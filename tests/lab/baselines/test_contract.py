@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernlab.lab.baselines import BASELINES, LibSVM
 from kernlab.runtime import MemoryLimitError
 
+# Competitors are stopped early, as the papers stop them.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 PRESENT = [name for name, spec in BASELINES.items() if not spec.missing()]
 every = pytest.mark.parametrize("name", PRESENT)

@@ -49,6 +49,7 @@ def test_a_beta_of_its_own_has_steps_of_its_own(steps):
     assert machine.n_iter_ > fpc_stopping.compute(steps, 5e-4, MOST_STEPS).step
 
 
+# The optimum is cut short by the explorer's limit of steps, and by the same one here.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_degree_is_the_estimators_and_the_optimum_learns_the_noise_of_few_rows():
     fits = fpc_degrees.prepare(200)
@@ -85,6 +86,7 @@ def test_noise_is_where_it_was_painted(place, dabs):
         assert not (noisy != clean)[elsewhere != clean].any()
 
 
+# The optimum is cut short by the explorer's limit of steps.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_all_three_machines_are_fitted_to_the_noise():
     fit = fpc_noise.compute("everywhere", 0.1, 0.2, 5)

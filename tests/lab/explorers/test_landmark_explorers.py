@@ -78,6 +78,7 @@ def test_exacter_directions_cost_more_products_and_no_more_steps():
 
 
 # --------------------------------------------------------------------- runs over the data, solvers
+# One pass over the data is what is looked at.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_runs_are_those_of_the_estimator():
     rows = rows_of("magic", 600)
