@@ -6,6 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from kernlab import FPC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
+from kernlab.approximations import Nystrom
+from kernlab.cluster import ClusterFeatures
 from kernlab.rows import as_rows
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -183,3 +185,24 @@ def test_rows_of_a_cluster(client, problem):
     assert np.array_equal(np.array(rows.bounds()), [X.min(axis=0), X.max(axis=0)])
     found = rows.reduce(lambda block, t: t @ block, np.arange(3000.0))
     assert np.allclose(found, np.arange(3000.0) @ X)
+
+
+def test_each_worker_keeps_its_share_of_the_features(client, problem, monkeypatch):
+    """Half of the parts are kept: half on each worker, though their blocks lie in turns."""
+    workers, blocks = list(client.nthreads()), np.split(problem[0], 12)
+    rows = as_rows([
+        client.submit(np.asarray, block, workers=[workers[i % 2]]) for i, block in enumerate(blocks)
+    ])  # fmt: skip
+    monkeypatch.setattr(ClusterFeatures, "_share_kept", lambda features, per_row: 0.5)
+    features = ClusterFeatures(rows, Nystrom(n_landmarks=20, random_state=0).fit(problem[0]))
+    at = client.who_has(features.pieces.futures)
+    kept = client.gather(features.pieces.each(_is_kept).futures)
+    by_worker = {worker: [] for worker in workers}
+    for future, is_kept in zip(features.pieces.futures, kept, strict=True):
+        by_worker[at[future.key][0]].append(is_kept)
+    for parts in by_worker.values():
+        assert abs(sum(parts) - len(parts) / 2) <= 1, by_worker
+
+
+def _is_kept(part):
+    return part.kept
