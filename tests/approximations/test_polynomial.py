@@ -40,6 +40,19 @@ def test_both_bases_span_the_same_functions(degree):
     assert np.linalg.matrix_rank(change) == powers.dimension_
 
 
+@pytest.mark.parametrize("constant", [False, True])
+def test_scores_of_many_rows_and_of_few_are_of_the_same_polynomial(constant):
+    """Many rows are decided in Chebyshev's basis; not where a column told nothing when fitted."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    new = np.random.default_rng(1).normal(size=(400, 3))  # some outside of the fitted box
+    X[:, 2] = 1.0 if constant else X[:, 2]
+    fitted = PolynomialMap(4, centres=new[:40]).fit(X)
+    weights = np.random.default_rng(2).normal(size=(40, 2))
+    scores = (1.0 + fitted._scaled(new) @ fitted.centres_.T) ** 4 @ weights
+    assert np.allclose(fitted.decision(new, weights), scores, rtol=1e-9)
+    assert np.allclose(fitted.decision(new[:5], weights), scores[:5], rtol=1e-9)
+
+
 # ------------------------------------------------------------------------------- centres
 def test_centres_are_first_random_uniform_or_given():
     n = 10

@@ -5,6 +5,7 @@ A_ij = (1 + x_i . eta_j)^s,   j = 1 ... n,   n = min(C(s + d, s), rows)     (FPC
 
 import math
 import warnings
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -278,6 +279,17 @@ class PolynomialMap(FeatureMap):
             return self._powers(rows, whole)
         given = chebyshev_features(rows, self.chebyshev_, shared)
         return given.combined(self.change_of_basis_, whole=whole)
+
+    def decision(self, X, coefficients):
+        """Scores of new points from weights of the features; of many rows through Chebyshev's
+        basis, where a feature is one multiplication instead of d and a power."""
+        rows, weights = self._validated_rows(X), np.asarray(coefficients, dtype=np.float64)
+        enough = space_dimension(rows.n_features, self.degree) <= self.n_centres_ < len(rows)
+        if self.basis == "power" and enough and np.all(self.high_ > self.low_):
+            weights, other = self.change_of_basis_ @ weights, copy(self)
+            other.basis = "chebyshev"
+            return FeatureMap.decision(other, rows, weights)
+        return super().decision(rows, weights)
 
     def _powers(self, source, whole=None):
         """(1 + x . eta_j)^s: a matrix product and a few multiplications each."""
