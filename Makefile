@@ -16,8 +16,11 @@ help: ## what can be made
 .venv/ready: requirements.lock requirements-cholmod.lock pyproject.toml .ci/set-up
 	@.ci/set-up
 
-reproduce: .venv/ready ## every study and notebook of the quick profile, and the report
+reproduce: .venv/ready ## every study and notebook of the quick profile, the report, a sample of the record
 	@$(BIN)/kernlab reproduce $(ONLY) --profile $(PROFILE) --jobs $(JOBS)
+ifeq ($(ONLY),)
+	@$(BIN)/kernlab record check --sample 15 --cap 5
+endif
 
 report: .venv/ready ## the report of what has been computed
 	@$(BIN)/kernlab report --profile $(PROFILE)

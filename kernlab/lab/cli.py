@@ -167,12 +167,13 @@ def update(ids, compute, jobs):
 @click.argument("ids", nargs=-1)
 @click.option("--sample", type=click.IntRange(min=1), help="So many points, drawn at random.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--cap", default=60.0, show_default=True, help="Leave out points of more seconds.")
 @data_option
-def check_record(ids, sample, seed):
+def check_record(ids, sample, seed, cap):
     """Compute recorded points again; all but times and memory must agree."""
     from kernlab.lab.engine.record import check as compare
 
-    count, differences = compare(_studies(ids), sample, seed)
+    count, differences = compare(_studies(ids), sample, seed, cap)
     click.echo(
         "\n".join([*differences, f"{count} points computed again, {len(differences)} differ"])
     )
