@@ -173,10 +173,9 @@ def check_record(ids, sample, seed, cap):
     """Compute recorded points again; all but times and memory must agree."""
     from kernlab.lab.engine.record import check as compare
 
-    count, differences = compare(_studies(ids), sample, seed, cap)
-    click.echo(
-        "\n".join([*differences, f"{count} points computed again, {len(differences)} differ"])
-    )
+    count, differences, not_begun = compare(_studies(ids), sample, seed, cap)
+    told = f"{count} points computed again, {len(not_begun)} not begun, {len(differences)} differ"
+    click.echo("\n".join([*not_begun, *differences, told]))
     sys.exit(1 if differences or (ids and not count) else 0)
 
 

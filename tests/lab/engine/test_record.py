@@ -144,8 +144,8 @@ def test_other_parameters_have_no_record(tmp_path):
 def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypatch):
     execute(STUDY, "standard", out=tmp_path)
     update(STUDY, tmp_path)
-    assert check([STUDY, tiny.TINY]) == (14, [])
-    assert check([STUDY], sample=3) == (3, [])
+    assert check([STUDY, tiny.TINY]) == (14, [], [])
+    assert check([STUDY], sample=3) == (3, [], [])
 
     def slower(point, seed):
         row = measure(point, seed)
@@ -156,15 +156,24 @@ def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypa
     def otherwise(point, seed):
         return {"test_accuracy": 0.5 if point.dataset == "magic" else 0.6}
 
-    count, texts = check([dataclasses.replace(STUDY, measure=otherwise)])
+    count, texts, _ = check([dataclasses.replace(STUDY, measure=otherwise)])
     assert len(texts) == count == 14
     assert "test_accuracy is 0.5, on record 0." in texts[0]
     assert "another seed" in check([dataclasses.replace(STUDY, seed=3)], sample=1)[1][0]
     fails = dataclasses.replace(STUDY, measure=len)
     assert "failed: TypeError" in check([fails], sample=1)[1][0]
+
+    def capped(point, seed):
+        if point["C"] == 2:
+            raise NotRun("over the cap")
+        return measure(point, seed)
+
+    count, texts, capped_here = check([dataclasses.replace(STUDY, measure=capped)])
+    assert (count, texts, len(capped_here)) == (8, [], 6)
+    assert "over the cap" in capped_here[0]
     # Other files of the same names, or none: nothing that the record could be compared with.
     monkeypatch.setattr(provenance, "_checksums", lambda name: {f"{name}.csv": "5678"})
-    assert check([STUDY]) == (0, [])
+    assert check([STUDY]) == (0, [], [])
 
 
 def test_the_record_says_what_it_holds(tmp_path):
