@@ -207,6 +207,22 @@ def test_means_of_groups_precondition_to_the_same_optimum(intercept):
         assert products[0] < 0.6 * products[1]
 
 
+@INTERCEPT
+@pytest.mark.parametrize("hard", [False, True])
+def test_many_features_go_without_factors_until_these_are_cheaper(intercept, hard):
+    generator = np.random.default_rng(0)
+    F = generator.normal(size=(300, 800))
+    F = F * np.geomspace(1.0, 1e-4, 300)[:, None] if hard else F
+    y = np.where(generator.random(300) > 0.5, 1.0, -1.0)
+    given = {"C": 1e8 if hard else 0.01, "intercept": intercept, "gap_tol": 1e-8}
+    found = solve_newton(F, y, **given)
+    exact = solve_newton(F, y, method="direct", **given)
+    assert found.converged
+    assert found.objective == pytest.approx(exact.objective, rel=1e-7)
+    # A step has one or two products with a factor, many without; work is what the factor took.
+    assert (found.trace_table()["work"].sum() > 0) == hard
+
+
 def test_single_precision_features_are_summed_in_double():
     F, y = problem(n=5000, p=8)
     single = F.astype(np.float32)

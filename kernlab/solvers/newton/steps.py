@@ -12,6 +12,9 @@ many, G is taken again in double. G costs n k^2 operations for n rows and k feat
 whose largest kernel value is at the same landmark, cost a pass over the rows and k^3 operations.
 What it leaves out, the spread within groups, is positive semidefinite: no eigenvalue of V relative
 to it is below 1, few are large, and conjugate gradients take five to ten products.
+
+Where factors cost hundreds of products, as they do of about as many features as rows, so many are
+taken without a factor first.
 """
 
 import time
@@ -51,6 +54,7 @@ LARGEST = 1e30  # squared lengths of features that products in single precision 
 VALUE, SINGLE_VALUE = 66, 50
 DIRECT = {"rows": 1.1, "factors": 5 * 2 / 3, "products": 9}
 GROUPED = {"factors": 2 + 2 / 3, "times": 2, "products": 50}
+DEAR = 100  # products that factors cost, from which on it is tried without
 OVERDUE = 1.5  # means are taken again when staleness has cost so many times as much
 MOST_FEATURES = {"direct": 6000, "grouped": 16_000}  # whose factors are worth their time
 
@@ -275,6 +279,12 @@ class FeatureIteration(Iteration):
             require_room(rows.shape[1], self.max_memory)
         kind = PRECONDITIONERS[self.method]
         self.preconditioner = kind and kind(rows, costs)
+        if self.asked == "auto" and self.method == "direct":
+            n_active = max(1, np.count_nonzero(self.point.active))
+            value = VALUE * rows.value_cost * n_active * rows.shape[1]
+            affordable = int(operations_of_factors(n_active, rows.shape[1]) / value)
+            if affordable > DEAR:
+                self.preconditioner = Unpreconditioned(rows, costs, affordable)
         if self.method == "grouped" and BY_GROUPS not in self.notes:
             self.notes.append(BY_GROUPS)
 
@@ -366,15 +376,17 @@ def require_room(k, max_memory):
     )
 
 
+def operations_of_factors(n_active, k):
+    """What Gram matrices of so many rows of k features, and their factors, cost a solver."""
+    return 2 * DIRECT["rows"] * n_active * k**2 + DIRECT["factors"] * k**3
+
+
 def cheapest(rows, n_active, max_memory=None):
     """The method likely to take the least time, where so many of the rows are active: "direct",
     "grouped" or, for features of which both need too large factors, "cg"."""
     k, value = rows.shape[1], VALUE * rows.value_cost
-    costs = {
-        "direct": 2 * DIRECT["rows"] * n_active * k**2
-        + DIRECT["factors"] * k**3
-        + DIRECT["products"] * value * n_active * k
-    }
+    products = DIRECT["products"] * value * n_active * k
+    costs = {"direct": operations_of_factors(n_active, k) + products}
     if rows.map_ is not None:
         costs["grouped"] = (
             GROUPED["times"] * GROUPED["factors"] * k**3
@@ -434,6 +446,25 @@ class Preconditioner:
                 raise
         hessian[np.diag_indices(len(hessian))] += np.finfo(float).eps * np.trace(hessian)
         return cholesky_factor(hessian)
+
+
+class Unpreconditioned(Preconditioner):
+    """None, up to as many products in all as factors would cost."""
+
+    def __init__(self, rows, costs, most_products):
+        super().__init__(rows, costs)
+        self.most_products = most_products
+
+    def update(self, active):
+        """Count what has been spent."""
+        self.most_products = max(1, self.most_products - self.products)
+        return 0
+
+    def solver(self, problem, C):
+        return np.copy
+
+    def finer(self):
+        return ActiveGram(self.rows, self.costs)
 
 
 class ActiveGram(Preconditioner):
