@@ -252,7 +252,7 @@ APPROXIMATIONS = {
 
 # ------------------------------------------------------------------------------------ solvers
 def _newton(sizes, part, asked):
-    """The cheaper of a Gram matrix of active rows and one of the means of groups of them."""
+    """The cheapest of a Gram matrix of active rows, one of means of groups of them, and none."""
     n, m, k = sizes.rows, sizes.problems, part.rank
     active = TYPICAL["active"] * n * (0.4 if m > 2 else 1.0)  # of one class against the rest fewer
     products, passes = TYPICAL["products"] * active, TYPICAL["evaluations"] * n
@@ -260,7 +260,8 @@ def _newton(sizes, part, asked):
     direct = Work(8.0 * k**3, 2.5 * active * k * k, moved=moved, held=held)
     moved = 4.0 * k * (4.0 * products + passes)
     grouped = Work(single=22.0 * k**3, moved=moved, held=held)
-    return min((direct, grouped), key=Work.seconds).times(m)
+    plain = Work(moved=8.0 * k * (TYPICAL["cg"] * active + passes), held=100.0 * n)
+    return min((direct, grouped, plain), key=Work.seconds).times(m)
 
 
 def _passes(sizes, part, asked, visits, width):
