@@ -170,29 +170,6 @@ def test_hostile_points_are_approximated_all_the_same(name, h):
 
 
 # ------------------------------------------------------------------------------ the factor
-@settings(max_examples=25, deadline=None)
-@given(
-    n=st.integers(1, 400),
-    features=st.integers(1, 6),
-    leaf_size=st.integers(2, 100),
-    digits=st.floats(0.0, 8.0),
-    max_rank=st.sampled_from([0, 1, 5, 1000]),
-    columns=st.integers(0, 3),
-    seed=st.integers(0, 1000),
-)
-def test_residuals_are_at_rounding(n, features, leaf_size, digits, max_rank, columns, seed):
-    generator = np.random.default_rng(seed)
-    rows = generator.normal(size=(n, features))
-    approximation = approximate(rows, leaf_size=leaf_size, rel_tol=10.0**-digits, max_rank=max_rank)
-    whole = dense(approximation)
-    assert approximation.rank_ <= max_rank
-    beta = 0.1 + 2.0 * max(0.0, -la.eigvalsh(whole)[0])
-    b = generator.normal(size=(n, columns) if columns else n)
-    solution = approximation.shifted(beta).solve(b)
-    assert solution.shape == b.shape
-    assert la.norm(whole @ solution + beta * solution - b) <= 1e-10 * la.norm(b)
-
-
 def test_the_factor_exists_exactly_above_minus_the_smallest_eigenvalue():
     approximation = approximate()
     smallest = la.eigvalsh(dense(approximation))[0]

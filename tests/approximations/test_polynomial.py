@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler
 
 from kernlab.approximations import PolynomialMap
@@ -105,15 +104,6 @@ def test_a_constant_column_adds_no_dimension():
 
 
 # --------------------------------------------------------------------------- as elsewhere
-def test_sparse_rows_and_single_precision_give_the_same():
-    sparse = X * (np.abs(X) > 0.9)
-    dense = PolynomialMap(3).fit(sparse)
-    from_sparse = PolynomialMap(3).fit(sp.csr_matrix(sparse))
-    np.testing.assert_array_equal(from_sparse.transform(sp.csr_matrix(NEW)), dense.transform(NEW))
-    single = PolynomialMap(3).fit(sparse.astype(np.float32))
-    np.testing.assert_allclose(single.transform(NEW), dense.transform(NEW), rtol=1e-4, atol=1e-2)
-
-
 def test_unscaled_features_are_warned_about_and_scaled_ones_are_not():
     with pytest.warns(UserWarning, match=r"features range from .* Use scaling='unit'"):
         PolynomialMap(5, scaling="none").fit(X)

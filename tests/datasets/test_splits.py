@@ -69,19 +69,6 @@ def test_a_class_that_cannot_be_shared_out_is_refused():
         stratified_parts(np.array([0] * 9 + [1]), [5, 5], 0)
 
 
-@given(st.integers(20, 200), st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
-def test_half_quarter_quarter_is_complete(rows, seed):
-    plan, made = cut({"train": numbered(rows)}, Protocol("fpc", train=0.5, valid=0.25), seed=seed)
-    sizes = {part: len(piece) for part, piece in made.items()}
-    assert sizes["train"] == rows // 2
-    assert sizes["valid"] == rows // 4
-    assert np.array_equal(np.sort(np.concatenate(list(made.values()))), np.arange(rows))
-    _, again = cut({"train": numbered(rows)}, Protocol("fpc", train=0.5, valid=0.25), seed=seed)
-    assert all(np.array_equal(made[part], again[part]) for part in made)
-    assert plan.name == "shuffled"
-
-
 FIRST_ROWS = Protocol("lasn", train=0.6, site_without_test="first rows")
 PRINTED = {"split": "printed", "train_rows": 12}
 

@@ -126,32 +126,6 @@ def test_decisions_by_structure_are_about_as_exact_as_the_matrix(rel_tol, form):
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------------- hostile input
-RNG = np.random.default_rng(0)
-HOSTILE = {
-    "all equal": np.ones((300, 2)),
-    "fewer than a leaf": RNG.normal(size=(20, 3)),
-    "repeated": np.repeat(RNG.normal(size=(30, 3)), 10, axis=0),
-    "one dimension": RNG.normal(size=(300, 1)),
-    "500 dimensions": RNG.normal(size=(300, 500)),
-}
-
-
-# Hostile rows may use up all steps: the bounds say how far they came.
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("h", "max_rank"), [(1e-6, 50_000), (1.0, 1), (1e6, 50_000)])
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_rows_get_a_certified_answer(name, h, max_rank):
-    """The bounds by the exact kernel enclose the optimum that LIBSVM finds."""
-    rows = HOSTILE[name]
-    labels = np.arange(len(rows)) % 3 == 0
-    ours = machine(h=h, max_rank=max_rank, leaf_size=32, certificate="exact").fit(rows, labels)
-    _, best = libsvm_optimum(rows, labels, h)
-    slack = 1e-5 * (1.0 + abs(best))
-    assert ours.result_.dual_objective - slack <= best <= ours.result_.objective + slack
-    assert np.all(np.isfinite(ours.decision_function(rows)))
-
-
 def test_an_interrupted_fit_can_be_repeated(monkeypatch):
     whole, interrupted = machine().fit(X, Y), machine()
 

@@ -1,15 +1,11 @@
-"""Certificates against optima found by general-purpose optimisers, and against LIBSVM."""
+"""Certificates against optima found by general-purpose optimisers, and whatever is offered."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_qp import dual_optimum, dual_value, primal_value
-from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import scale
-from sklearn.svm import SVC
 
-from kernlab.kernels import RBF, kernel_product
 from kernlab.solvers import best_intercept, certify_dual, certify_primal, solve_newton
 from kernlab.solvers.problems import LOSSES, get_loss, signs
 
@@ -218,36 +214,6 @@ def test_other_hostile_arguments_are_named():
 
 
 # --------------------------------------------------------------------------- LIBSVM
-def libsvm_certificate(X, y, *, C, gamma, tol, weights=None):
-    machine = SVC(C=C, gamma=gamma, tol=tol).fit(X, y, sample_weight=weights)
-    dual = np.zeros(len(y))
-    dual[machine.support_] = np.abs(machine.dual_coef_.ravel())
-
-    def multiply(v):
-        return kernel_product(RBF(gamma), X, X, v, max_memory="40MB")
-
-    b = float(machine.intercept_[0])
-    return (
-        certify_dual(multiply, y, dual, C=C, b=b, sample_weight=weights),
-        certify_dual(multiply, y, dual, C=C, sample_weight=weights),
-    )
-
-
-@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_libsvm_keeps_to_its_tolerance(tol, weighted):
-    """LIBSVM stops when two rows violate the conditions by at most tol: so does the certificate."""
-    data = load_breast_cancer()
-    X, y = scale(data.data), np.where(data.target > 0, 1.0, -1.0)
-    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
-    certificate, improved = libsvm_certificate(X, y, C=3.0, gamma=0.05, tol=tol, weights=weights)
-    assert certificate.infeasibility < 1e-10
-    assert 0.0 <= certificate.relative_gap < tol
-    assert certificate.kkt_residual <= 1.001 * tol
-    assert improved.primal <= certificate.primal * (1 + 1e-12)
-    assert improved.dual == certificate.dual
-
-
 @pytest.mark.parametrize("cost", [1e-200, 1e-290])
 def test_bounds_do_not_vanish_with_tiny_costs(cost):
     """In the limit the scores are zero, and both objectives are the sum of costs."""

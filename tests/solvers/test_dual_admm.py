@@ -63,19 +63,6 @@ def transcription(K, y, C, beta, steps, relaxation=1.0):
     return z
 
 
-# ------------------------------------------------------------------------------ the optimum
-def test_it_is_libsvm_at_convergence():
-    result = solve_dual_admm(EXACT, Y, C=3.0, tol=1e-8, max_iter=20_000)
-    libsvm = SVC(C=3.0, gamma=2.0, tol=1e-8).fit(X, Y)
-    assert result.intercept == pytest.approx(libsvm.intercept_[0], abs=1e-3)
-    np.testing.assert_allclose(
-        K @ result.coefficients + result.intercept, libsvm.decision_function(X), atol=2e-3
-    )
-    assert result.dual_objective <= result.objective
-    assert result.relative_gap <= 1e-8
-    assert result.kkt_residual < 1e-3
-
-
 # ------------------------------------------------------------------------- the paper's steps
 @settings(max_examples=25, deadline=None)
 @given(

@@ -1,4 +1,4 @@
-"""Newton's method on features against LIBSVM and general optimisers, and under hostile input."""
+"""Newton's method on features against general optimisers, and under hostile input."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.svm import SVC
 
 from kernlab.approximations import Nystrom
 from kernlab.features import Features
@@ -36,24 +35,6 @@ def tight(F, y, **parameters):
 
 
 # --------------------------------------------------------------------------- the optimum
-def test_is_libsvm_with_a_heavier_diagonal():
-    """LIBSVM's hinge with K + I / (2 C) and no upper bound is the squared hinge (LASN eq. 5)."""
-    F, y = problem(n=80, p=3)
-    C, K = 2.0, rbf_kernel(F, gamma=0.4)
-    factor = np.linalg.cholesky(K + 1e-12 * np.eye(len(y)))
-    found = tight(factor, y, C=C, intercept="free")
-    libsvm = SVC(kernel="precomputed", C=1e8, tol=1e-10).fit(K + np.eye(len(y)) / (2 * C), y)
-    dual = np.zeros(len(y))
-    dual[libsvm.support_] = np.abs(libsvm.dual_coef_[0])
-    np.testing.assert_allclose(found.dual_variables, dual, atol=1e-5)
-    np.testing.assert_allclose(
-        factor @ found.coefficients + found.intercept,
-        K[:, libsvm.support_] @ libsvm.dual_coef_[0] + libsvm.intercept_[0],
-        atol=1e-5,
-    )
-    assert 0.2 < (dual > 0).mean() < 1.0
-
-
 @METHOD
 @INTERCEPT
 def test_regression_reaches_the_optimum_of_a_general_solver(intercept, method):

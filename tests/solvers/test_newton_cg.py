@@ -1,4 +1,4 @@
-"""Newton's method on a kernel matrix: against features, and where a matrix is hostile."""
+"""Newton's method on a kernel matrix: what columns share, and where a matrix is hostile."""
 
 import numpy as np
 import pytest
@@ -10,25 +10,13 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernlab.solvers import solve_newton, solve_newton_cg
+from kernlab.solvers import solve_newton_cg
 
 X, Y = make_moons(250, noise=0.3, random_state=0)
 Y = 2.0 * Y - 1.0
 K = rbf_kernel(X, gamma=2.0) + 1e-4 * np.eye(250)
 FACTOR = np.linalg.cholesky(K)
 INTERCEPTS = pytest.mark.parametrize("intercept", ["none", "penalised", "free"])
-
-
-@INTERCEPTS
-@pytest.mark.parametrize("C", [0.01, 10.0, 1000.0])
-def test_it_is_newtons_method_on_a_factor(intercept, C):
-    ours = solve_newton_cg(K, Y, C=C, intercept=intercept, tol=1e-8)
-    theirs = solve_newton(FACTOR, Y, C=C, intercept=intercept, tol=1e-10, gap_tol=1e-10)
-    assert ours.objective == pytest.approx(theirs.objective, rel=1e-9)
-    assert ours.intercept == pytest.approx(theirs.intercept, abs=1e-5)
-    np.testing.assert_allclose(FACTOR.T @ ours.coefficients, theirs.coefficients, atol=1e-4)
-    if intercept == "penalised":
-        assert ours.intercept == pytest.approx(ours.coefficients.sum(), abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

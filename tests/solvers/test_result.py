@@ -22,14 +22,6 @@ def result(objective=2.0, dual=1.5, **changes):
     )
 
 
-def test_the_gap_is_primal_minus_dual():
-    assert result().gap == 0.5
-    assert result().relative_gap == 0.25
-    assert result(dual=None).gap is None
-    assert result(dual=None).relative_gap is None
-    assert result(objective=0.0, dual=0.0).relative_gap == 0.0
-
-
 def test_the_order_of_convergence_is_that_of_known_sequences():
     for order in (1.0, 1.6, 2.0):
         residuals = [0.5]

@@ -141,21 +141,6 @@ def test_weights_are_repetitions():
     check_sample_weight_equivalence_on_dense_data("Parzen", Parzen(gamma=0.1))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({"C": 0.0}, "C must be a positive number"),
-        ({"loss": "logistic"}, "loss='logistic' is not one of hinge, squared_hinge"),
-        ({"kernel": "gaussian"}, "kernel='gaussian' is not callable nor one of linear, rbf"),
-        ({"gamma": -1.0}, "gamma must be a positive number"),
-        ({"n_samples": 1}, "a subsample of 1 rows has none of some class"),
-    ],
-)
-def test_refusals_say_what_is_wrong(parameters, text):
-    with pytest.raises(ValueError, match=text):
-        LibSVM(**parameters).fit(*rows())
-
-
 # ------------------------------------------------------------------------- on a subsample
 def test_a_subsample_is_libsvm_on_those_rows():
     X, y = rows(3, n=600)

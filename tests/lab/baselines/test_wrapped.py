@@ -58,18 +58,6 @@ def test_the_degree_two_map_is_the_kernels(coef0):
         DegreeTwo(0.3, -1.0).fit(X)
 
 
-def test_poly2_is_the_kernel_machine_but_for_the_intercept():
-    """The penalised intercept makes the kernel (gamma x.z + r)^2 + 1."""
-    X, y = rows()
-    poly2 = BASELINES["poly2"].make(gamma=0.3, loss="hinge", tol=1e-8, max_iter=10**6).fit(X, y)
-    K = Polynomial(0.3, 2, 1.0)(X) + 1.0
-    F = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
-    signs, settings = np.where(y > 0, 1.0, -1.0), {"tol": 1e-8, "max_iter": 10**5}
-    best = solve_dcd(F, signs, C=1.0, loss="hinge", intercept="none", **settings)
-    expected = F @ best.coefficients
-    np.testing.assert_allclose(poly2.decision_function(X), expected, rtol=1e-3, atol=1e-3)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_wrapped_parts_are_the_parts_put_together_by_hand(n_classes):
     X, y = rows(n_classes)

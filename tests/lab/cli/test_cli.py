@@ -28,26 +28,6 @@ def test_help_is_cheap():
         assert heavy not in loaded
 
 
-def test_every_command_has_help_that_says_something(kernlab):
-    def walk(command, words):
-        assert kernlab(*words, "--help").exit_code == 0
-        assert command.help, words
-        for name, inner in getattr(command, "commands", {}).items():
-            walk(inner, [*words, name])
-
-    walk(cli.main, [])
-
-
-def test_doctor_exits_by_its_verdict(kernlab, monkeypatch):
-    from kernlab.lab import doctor
-
-    for well in (True, False):
-        monkeypatch.setattr(doctor, "diagnose", lambda well=well: ("all looked at", well))
-        result = kernlab("doctor")
-        assert "all looked at" in result.stdout
-        assert result.exit_code == (0 if well else 1)
-
-
 def test_data_commands(kernlab, out):
     listing = kernlab("data", "list")
     assert listing.exit_code == 0
@@ -76,12 +56,6 @@ def test_unknown_names_are_one_paragraph_with_the_nearest(kernlab, house):
         assert result.stderr.startswith("Error: ")
         assert "Traceback" not in result.stderr
         assert hint in result.stderr
-
-
-def test_an_unknown_study_does_not_bring_a_list_of_all(kernlab):
-    said = kernlab("reproduce", "xyzzy").stderr
-    assert "kernlab reproduce --list" in said
-    assert len(said) < 200
 
 
 @pytest.mark.parametrize("error", [MemoryLimitError("K needs 8 GB"), PermissionError(13, "denied")])

@@ -129,17 +129,6 @@ def test_everything_with_notebooks_and_report(start, house, out, tmp_path):
     assert not list(folder.iterdir())
 
 
-def test_notebooks_run_and_fail_by_name(kernlab, house, out):
-    write_notebook(house, "00_good")
-    write_notebook(house, "01_bad", source="1 / 0")
-    good = kernlab("reproduce", "00_good", "--profile", "standard")
-    assert good.exit_code == 0, good.output
-    assert (out / "standard" / "notebooks" / "00_good.html").exists()
-    bad = kernlab("reproduce", "01_bad")
-    assert bad.exit_code == 1
-    assert "01_bad, cell 3: ZeroDivisionError: division by zero" in bad.stdout
-
-
 def test_ctrl_c_exits_130_and_the_next_run_goes_on(start, house, out, tmp_path):
     # Rows of this profile serve whatever happens to the rest of kernlab's code in the meantime.
     elsewhere = tmp_path / "noch ein Ort"

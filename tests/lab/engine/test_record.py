@@ -174,14 +174,3 @@ def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypa
     # Other files of the same names, or none: nothing that the record could be compared with.
     monkeypatch.setattr(provenance, "_checksums", lambda name: {f"{name}.csv": "5678"})
     assert check([STUDY]) == (0, [], [])
-
-
-def test_the_record_says_what_it_holds(tmp_path):
-    execute(STUDY, "standard", out=tmp_path)
-    update(STUDY, tmp_path)
-    row = show([STUDY, tiny.TINY]).iloc[0]
-    assert row["points"] == "14 of 16"  # of the standard and the paper profile
-    assert (row["data sets"], row["profile"], row["code"]) == (2, "standard", "as now")
-    assert "cores" in row["machine"]
-    assert row["seconds"] > 0
-    pd.testing.assert_frame_equal(show([tiny.TINY]), pd.DataFrame())

@@ -7,7 +7,6 @@ from kernlab import FPC
 from kernlab.lab.explorers import fpc_degrees, fpc_noise, fpc_stopping
 from kernlab.lab.explorers.fpc import (
     MEASURED,
-    MOST_STEPS,
     PAINTED,
     POINTS,
     bytes_held,
@@ -33,20 +32,6 @@ def test_it_stops_where_the_estimator_does(steps, tol, most_steps):
     np.testing.assert_allclose(found.test, machine.decision_function(X_test), atol=1e-6)
     np.testing.assert_allclose(found.grid, machine.decision_function(POINTS), atol=1e-6)
     assert steps.losses[found.step - 1] == pytest.approx(machine.result_.objective)
-
-
-def test_the_usual_stop_decides_as_ridge_and_a_late_one_does_not(steps):
-    ridge, _ = steps.decisions(1)
-    assert (fpc_stopping.compute(steps, 5e-4, 5).test * ridge > 0).all()
-    assert (fpc_stopping.compute(steps, 1e-9, MOST_STEPS).test * ridge < 0).any()
-    assert steps.losses[2] > 1.5 * steps.optimum.result_.objective
-
-
-def test_a_beta_of_its_own_has_steps_of_its_own(steps):
-    less = fpc_stopping.compute(fpc_stopping.prepare(1 / 30), 5e-4, MOST_STEPS)
-    machine = FPC(9, beta=1 / 30, max_iter=20_000).fit(steps.X, steps.y)
-    assert (less.step, less.by_tolerance) == (machine.n_iter_, True)
-    assert machine.n_iter_ > fpc_stopping.compute(steps, 5e-4, MOST_STEPS).step
 
 
 # The optimum is cut short by the explorer's limit of steps, and by the same one here.
@@ -84,17 +69,6 @@ def test_noise_is_where_it_was_painted(place, dabs):
     else:
         elsewhere = noisy_rows(other[place], 0.1, 0.5)[1]
         assert not (noisy != clean)[elsewhere != clean].any()
-
-
-# The optimum is cut short by the explorer's limit of steps.
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_all_three_machines_are_fitted_to_the_noise():
-    fit = fpc_noise.compute("everywhere", 0.1, 0.2, 5)
-    machine = FPC(5).fit(fit.X, fit.y)
-    np.testing.assert_allclose(fit.scores["FPC"], machine.decision_function(POINTS), atol=1e-6)
-    assert set(fit.scores) == set(fit.errors) == {"ridge", "hinge optimum", "FPC"}
-    assert fit.errors["FPC"]["train_error"] == np.mean(machine.predict(fit.X) != fit.y)
-    assert fit.gap < 0.01
 
 
 def test_a_dab_of_paint_takes_over_from_the_band():

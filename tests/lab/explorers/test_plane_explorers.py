@@ -7,10 +7,10 @@ from sklearn.svm import SVC
 
 from kernlab import LASN, KernelMachine
 from kernlab.kernels import KERNELS
-from kernlab.lab.explorers import bandwidth, fourier, landmarks, pairs, playground, two_machines
+from kernlab.lab.explorers import fourier, landmarks, pairs, playground
 from kernlab.lab.explorers.machines import fronts
 from kernlab.lab.explorers.nystrom import COUNTS, error_curves
-from kernlab.lab.explorers.plane import Plane, look_at, square
+from kernlab.lab.explorers.plane import Plane, square
 from kernlab.lab.explorers.samples import ALONE, samples
 
 POINTS = square()[1]
@@ -106,36 +106,12 @@ def test_both_maps_are_the_machines_and_waves_err_like_one_over_the_root():
     assert curves["Nyström"][-1] < 1e-3 * curves["random Fourier"][-1]
 
 
-def test_distances_are_those_between_rows():
-    rows = rows_of("two moons", 50)
-    found = bandwidth.prepare(rows)
-    direct = np.sqrt(((rows.X[:, None] - rows.X) ** 2).sum(axis=2))[np.triu_indices(50, 1)]
-    np.testing.assert_allclose(found.distances * found.median, direct, rtol=1e-9)
-    assert found.alike.sum() == 2 * 25 * 24 / 2
-
-
-def test_methods_of_all_kinds_stand_side_by_side():
-    explorer = two_machines()
-    explorer.set(dataset="circles", left="linear", right="random forest")
-    left, right = explorer.caption.split(";")
-    assert "linear" in left
-    assert "random forest" in right
-
-
 def test_an_impossible_pair_says_what_is_missing():
     rows = rows_of("two moons", 200)
     chosen = {"approximation": "nystrom", "solver": "newton", "gamma": 1.0, "C": 1.0}
     assert len(pairs.compute(rows, **chosen)) == 6
     with pytest.raises(ValueError, match="no features"):
         pairs.compute(rows, **chosen | {"approximation": "hss", "solver": "dcd"})
-
-
-def test_a_panel_is_the_estimators():
-    rows = rows_of("two moons", 200)
-    machine = LASN(20, gamma=1.0, random_state=0)
-    shown = look_at(machine, rows, 70)
-    assert shown.accuracy == pytest.approx(machine.score(rows.X_test, rows.y_test))
-    np.testing.assert_allclose(shown.decisions, machine.decision_function(square(70)[1]))
 
 
 def test_methods_are_switched_on_and_off():

@@ -35,13 +35,6 @@ def test_the_fit_is_the_estimators(dataset):
     assert fit.milliseconds["newton"][1] == 0.0
 
 
-def test_a_good_order_fills_in_less():
-    rows = rows_of("Swiss roll", 300)
-    fills = [sparse_kernel.compute(rows, 0.3, ordering=order) for order in ("amd", "natural")]
-    assert fills[0].matrix.nnz == fills[1].matrix.nnz
-    assert fills[0].factor.nnz < fills[1].factor.nnz / 2
-
-
 # ------------------------------------------------------------------- alpha, l and the shape
 def test_the_curve_is_the_kernel():
     d = np.array([0.0, 0.4, 1.1, 2.9, 3.1])
@@ -84,25 +77,7 @@ def test_the_transform_is_negative_where_the_rule_is_broken(alpha, l, n_features
     assert shape.negative.any() != definite
 
 
-def test_negative_transforms_are_negative_eigenvalues():
-    """Rows of a fine enough lattice in space show what the transform says of l = 0.5."""
-    axis = np.arange(9) * 0.3
-    lattice = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
-    rough, fine = (np.linalg.eigvalsh(Compact(0.5, 1.0, power)(lattice))[0] for power in (0.5, 2.0))
-    assert rough < -1e-3
-    assert fine > 0.0
-
-
 # ----------------------------------------------------------------------- points and lines
-def test_three_points_are_shattered_and_four_never():
-    rng = np.random.default_rng(0)
-    names = [f"{name}_{axis}" for name in "ABCD" for axis in "xy"]
-    for _ in range(20):
-        places = dict(zip(names, rng.random(8), strict=True))
-        assert not shattering.compute(count=3, **places).failed
-        assert shattering.compute(count=4, **places).failed
-
-
 def test_moving_a_point_changes_what_cannot_be_separated():
     explorer = shattering()
     assert "A, C and of B, D meet" in explorer.caption

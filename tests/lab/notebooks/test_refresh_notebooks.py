@@ -1,8 +1,6 @@
-"""Refreshing: the same bytes every time, nothing of one machine, and nbval agrees with it."""
+"""Refreshing: the same bytes every time, and nothing of one machine."""
 
 import json
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -20,19 +18,7 @@ SLIDER = (
 )
 
 
-def nbval(path):
-    """nbval's verdict on a notebook: (whether all cells agree, what it printed)."""
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-kernel-name", "python3"]
-    done = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "--no-cov", "-q", path.name],
-        cwd=path.parent,
-        capture_output=True,
-        text=True,
-    )
-    return done.returncode == 0, done.stdout
-
-
-def test_refreshed_notebook_is_stable_clean_and_compared(write_notebook):
+def test_refreshed_notebook_is_stable_and_clean(write_notebook):
     path = write_notebook(cells=[*BODY[:-1], SLIDER, BODY[-1]])
     assert refresh_notebooks([path], progress=False) == {path: True}
     first = path.read_bytes()
@@ -45,9 +31,6 @@ def test_refreshed_notebook_is_stable_clean_and_compared(write_notebook):
     counts = [c["execution_count"] for c in told["cells"] if c["cell_type"] == "code"]
     assert counts == list(range(1, 7))
     assert not [file for file in path.parent.iterdir() if file != path]
-
-    agrees, text = nbval(path)
-    assert agrees, text
 
 
 def test_notebook_that_fails_is_left_as_it_was(write_notebook):

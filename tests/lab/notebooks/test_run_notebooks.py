@@ -6,7 +6,7 @@ import sys
 import nbformat
 import numpy as np
 import pytest
-from tiny_notebooks import BODY, PARAMETERS
+from tiny_notebooks import PARAMETERS
 
 from kernlab.lab.engine import UnknownStudy
 from kernlab.lab.report.notebooks.files import NotebookError
@@ -84,16 +84,6 @@ def test_parameters_reach_the_notebook_as_plain_python(write_notebook, tmp_path)
             {"cells": ["import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"]},
             {},
             "00_tiny: its kernel died",
-        ),
-        (
-            {"figures": ("tiny-t1-error", "tiny-t1-time")},
-            {},
-            "cell 10: NotebookError: 00_tiny is not complete: figure tiny-t1-time was declared",
-        ),
-        (
-            {"cells": [*BODY[:2], "nb.run('tiny-broken')", BODY[-1]]},
-            {},
-            "tiny-broken: 1 point failed, the first: x on toy: KeyError",
         ),
     ],
 )

@@ -54,33 +54,12 @@ def test_the_papers_methods_and_libsvm_stay_apart_for_every_eye(kind):
         assert distance > 12, f"{one} and {other} look alike (CIELAB distance {distance:.1f})"
 
 
-def test_no_colour_serves_twice_and_every_line_is_visible_on_the_card():
+def test_nothing_serves_twice_and_every_line_is_visible_on_the_card():
+    markers = [*style.DATASET_MARKERS.values(), *style._REMAINING_MARKERS]
     colours = [*style.METHOD_COLOURS.values(), *style._REMAINING_COLOURS]
-    assert len(set(colours)) == len(colours)
+    assert len({*colours, *markers}) == len(colours) + len(markers)
     for colour in colours:
         assert style.contrast_to_white(colour) >= 3, colour
-
-
-def test_no_marker_serves_twice():
-    markers = [*style.DATASET_MARKERS.values(), *style._REMAINING_MARKERS]
-    assert len(set(markers)) == len(markers)
-    for marker in markers:
-        mpl.markers.MarkerStyle(marker)
-
-
-@pytest.mark.parametrize(
-    ("spelling", "name"),
-    [
-        ("libsvm", "LIBSVM"),
-        ("random-forest", "random forest"),
-        ("Random_Forest", "random forest"),
-        ("sparse", "SparseCholeskySVC"),
-        ("ADMM-HSS", "HSSSVC"),
-        ("libsvm-subsample", "subsample"),
-    ],
-)
-def test_spelling_does_not_change_a_colour(spelling, name):
-    assert style.method_colour(spelling) == style.METHOD_COLOURS[name]
 
 
 @given(st.tuples(*[st.floats(0, 1)] * 3))

@@ -10,62 +10,29 @@ from kernlab.lab.report.text import as_difference, as_duration, as_text
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("say", "values", "texts"),
     [
-        (0, "0"),
-        (-0.0, "0"),
-        (32561, "32,561"),
-        (8_000_000.0, "8,000,000"),
-        (97.5, "97.5"),
-        (0.1, "0.1"),
-        (1 / 3, "0.33333"),
-        (123456.789, "123,457"),
-        (-2.5, "−2.5"),
-        (1.23456e-7, "1.235e−7"),
-        (-6.5e22, "−6.5e+22"),
-        (math.nan, ""),
-        (None, ""),
-        (math.inf, "∞"),
-        (-math.inf, "−∞"),
-        (99999.96, "100,000"),
+        (
+            as_text,
+            (-0.0, 32561, 97.5, 1 / 3, 123456.789),
+            ("0", "32,561", "97.5", "0.33333", "123,457"),
+        ),
+        (as_text, (-2.5, 1.23456e-7, math.nan, -math.inf), ("−2.5", "1.235e−7", "", "−∞")),
+        (as_difference, (0.25379, -1, 0, math.nan), ("+0.254", "−1", "0", "")),
+        (
+            as_duration,
+            (0.312, 59.99, 60, 200, 7500, 90000),
+            ("0.31 s", "60 s", "1 min", "3 min 20 s", "2 h 5 min", "1 d 1 h"),
+        ),
+        (as_duration, (None, math.nan), ("", "")),
+        (lambda value: as_text(value, 2), (3e-14, 2.96e-14), ("3e−14", "3e−14")),
     ],
 )
-def test_numbers_as_text(value, text):
-    assert as_text(value) == text
-
-
-def test_few_digits_leave_no_lonely_point():
-    assert as_text(3e-14, 2) == "3e−14"
-    assert as_text(2.96e-14, 2) == "3e−14"
+def test_numbers_differences_and_durations_as_text(say, values, texts):
+    assert tuple(map(say, values)) == texts
 
 
 @given(st.floats(-1e12, 1e12))
 def test_text_keeps_the_value_to_three_digits(value):
     read = float(as_text(value).replace(",", "").replace("−", "-"))
     assert read == pytest.approx(value, rel=1e-3, abs=1e-300)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.25379, "+0.254"), (-1, "−1"), (0, "0"), (math.nan, "")]
-)
-def test_differences_carry_their_sign(value, text):
-    assert as_difference(value) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.312, "0.31 s"),
-        (42, "42 s"),
-        (59.99, "60 s"),
-        (60, "1 min"),
-        (200, "3 min 20 s"),
-        (3600, "1 h"),
-        (7500, "2 h 5 min"),
-        (90000, "1 d 1 h"),
-        (None, ""),
-        (math.nan, ""),
-    ],
-)
-def test_durations(seconds, text):
-    assert as_duration(seconds) == text

@@ -32,16 +32,6 @@ def test_everything_of_a_run_is_found(demo):
     assert problems == []
 
 
-def test_figures_of_several_panels_are_broad(demo):
-    broad = {picture.stem: picture.is_broad for picture in outputs.read_pictures("quick", demo)}
-    assert not broad["llsvm-prop1-time"]
-    pictures = report_demo.figures()
-    assert broad == {
-        spec.stem: spec.draw(report_demo.sweep_table()).get_size_inches()[0] > 7
-        for spec in pictures
-    }
-
-
 def test_damaged_files_are_named_and_the_others_read(demo):
     folder = demo / "quick"
     (folder / "tables" / "lasn-t3.csv").write_bytes(b"")

@@ -62,13 +62,6 @@ def test_what_is_no_number_is_never_better(ours, better):
     assert judge(1.0, ours, Tolerance(better=better))[0] == "not run"
 
 
-def test_reasons_name_the_distance_and_what_was_allowed():
-    assert judge(93.6, 93.8, Tolerance(absolute=0.5)) == ("reproduced", "0.2 apart, 0.5 allowed")
-    assert judge(10, 9, Tolerance()) == ("different", "1 lower; no difference allowed")
-    assert judge(10, 9, Tolerance(better="lower")) == ("better", "1 lower, and lower is better")
-    assert judge(10, 10, Tolerance()) == ("reproduced", "equal")
-
-
 @given(numbers, numbers, tolerances)
 def test_the_direction_decides_only_outside_the_tolerance(printed, ours, tolerance):
     without = Tolerance(tolerance.absolute, tolerance.relative)
@@ -78,14 +71,6 @@ def test_the_direction_decides_only_outside_the_tolerance(printed, ours, toleran
     else:
         gain = {"higher": ours - printed, "lower": printed - ours, "neither": 0}[tolerance.better]
         assert directed == ("better" if gain > 0 else "different")
-
-
-@given(numbers, st.floats(-1, 1), tolerances, sizes)
-def test_a_wider_tolerance_never_loses_a_reproduced_number(printed, part, tolerance, more):
-    ours = printed + part * max(tolerance.absolute, tolerance.relative * abs(printed))
-    assert judge(printed, ours, tolerance)[0] == "reproduced"
-    wider = Tolerance(tolerance.absolute + more, tolerance.relative, tolerance.better)
-    assert judge(printed, ours, wider)[0] == "reproduced"
 
 
 cells = st.lists(st.tuples(numbers | st.just(math.nan), numbers | st.just(math.nan)), max_size=8)
@@ -174,8 +159,3 @@ def test_values_that_the_paper_does_not_have_are_reported_and_not_scored():
 def test_two_values_for_one_cell_are_refused():
     with pytest.raises(ValueError, match="two values for row 'set 0', column 'accuracy'"):
         score(published(1), pd.concat([measured(1), measured(2)]), {})
-
-
-def test_a_table_of_other_columns_is_refused():
-    with pytest.raises(ValueError, match="column, value is missing"):
-        score(published(1), pd.DataFrame({"row": ["set 0"]}), {})

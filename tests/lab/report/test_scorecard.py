@@ -192,21 +192,6 @@ def test_a_comparison_that_fails_is_a_problem_and_not_the_end(studies, measured,
     assert problem in card.attrs["problems"][0]
 
 
-def test_a_grid_that_cannot_be_made_does_not_hide_the_rest(studies):
-    def grid(profile):
-        raise OSError("no data")
-
-    broken = study(one_value())
-    object.__setattr__(broken, "grid", grid)
-    studies["lasn-t4"] = broken
-    card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert outcome(card, "w8a") == ("not run", "failed: ValueError: boom")
-
-
-def test_the_same_run_gives_the_same_card(demo):
-    pd.testing.assert_frame_equal(scorecard("quick", demo), scorecard("quick", demo))
-
-
 def test_reasons_that_differ_in_the_data_set_only_are_one():
     reasons = ["data set not available: a9a", "too large", "data set not available: susy"]
     card = pd.DataFrame({"status": ["without data", "not run", "without data"], "reason": reasons})
