@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from reference import optimum
+from references import optimum
 from sklearn.datasets import make_moons
 
 from kernlab import KernelMachine

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from reference import optimum
+from references import optimum
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import LinearSVC

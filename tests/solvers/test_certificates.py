@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_qp import dual_optimum, dual_value, primal_value
+from references import dual_optimum, dual_value, primal_value
 
 from kernlab.solvers import best_intercept, certify_dual, certify_primal, solve_newton
 from kernlab.solvers.problems import LOSSES, get_loss, signs

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_qp import dual_value, primal_value
+from references import dual_value, primal_value
 from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
