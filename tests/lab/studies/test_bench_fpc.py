@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 from quick_rows import table_of
 
-from kernlab.lab.bench.fpc import MASSIVE
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.published import published
 
@@ -47,19 +46,6 @@ def test_the_comparison_has_a_line_for_all_that_ran(table):
     assert (small["asked"] == "").all(), "what is asked of millions is not asked of thousands"
     # Growth is none where the process has held as much before.
     assert (small["memory"] >= 0).all()
-
-
-def test_memory_is_told_with_and_beyond_the_data():
-    rows = [
-        {"dataset": "generated", "variant": "massive", "method": "FPC", "n_train": m, "centres": n}
-        | {"columns": d, "degree": s, "fit_seconds": 9.0, "peak_bytes": 3e9, "data_bytes": 2.6e9}
-        for m, d, s, n, _ in MASSIVE
-    ]
-    lines = STUDY.comparison(pd.DataFrame(rows).assign(status="ok", threads=2)).set_index("work")
-    higgs = lines.loc["10,000,000 x 28, degree 2, 435 centres"]
-    asked = "at most 100 s, 0.5 GB beyond the data"
-    assert higgs["asked"] == f"{asked}; 0.40 GB beyond the data"
-    assert higgs["memory"] == 3e9
 
 
 def test_the_standard_grid_is_the_whole_table():

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from kernlab.lab.bench import harness
 from kernlab.lab.bench.harness import COLUMNS, Asked, Growth, compared
+from kernlab.lab.catalogue import STUDIES
 
 
 def row(dataset, method, seconds, **more):
@@ -73,3 +74,8 @@ def test_measured_rates_are_those_of_a_computer():
     rates = harness.rates()
     assert 1e8 < rates.double_operations < 1e14
     assert 1e6 < rates.exponentials < 1e12
+
+
+def test_every_bench_of_a_system_says_what_was_asked():
+    asking = {id for id, study in STUDIES.items() if study.comparison is not None}
+    assert {"bench-nystrom", "bench-sparse", "bench-hss", "bench-fpc"} <= asking

@@ -1,11 +1,8 @@
 """The bench of the Nystrom machines: every kind of point runs, and figures mean what they say."""
 
-import sys
-
 import numpy as np
-import pandas as pd
 import pytest
-from quick_rows import table_of
+from quick_rows import measured
 
 from kernlab.lab.bench import nystrom
 from kernlab.lab.bench.harness import COLUMNS, waves
@@ -18,11 +15,10 @@ from kernlab.lab.bench.nystrom import (
     measure_equal_gap,
     measure_fit,
     measure_solver,
-    objective,
     write_waves,
 )
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine import NotRun, Point
+from kernlab.lab.engine import Point
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_newton
 
@@ -31,7 +27,7 @@ STUDY = STUDIES["bench-nystrom"]
 
 @pytest.fixture(scope="module")
 def table():
-    return table_of(STUDY, STUDY.grid("quick"))
+    return measured(STUDY.id)[1]
 
 
 def chosen(table, variant, method):
@@ -76,13 +72,6 @@ def test_a_peer_that_stops_early_gets_a_tighter_tolerance(monkeypatch):
     loose = measure_equal_gap(point, 0)
     monkeypatch.setattr(nystrom, "GAP", 1e-9)
     assert measure_equal_gap(point, 0)["peer_tol"] < loose["peer_tol"]
-
-
-def test_the_objective_is_the_solvers():
-    F, y = np.random.default_rng(0).normal(size=(100, 4)), np.where(np.arange(100) % 3, 1.0, -1.0)
-    found = solve_newton(F, y, C=10.0, intercept="penalised")
-    value = objective(F, y, found.coefficients, found.intercept)
-    assert value == pytest.approx(found.objective, rel=1e-12)
 
 
 def test_solvers_stop_at_the_objective_asked_for(table):
@@ -133,31 +122,6 @@ def test_the_exact_machine_comes_with_its_gap():
     assert 0 <= row["gap"] < 1e-2
     assert row["predict_seconds"] > 0
     assert row["test_accuracy"] > 0.4
-
-
-def test_a_library_that_is_absent_is_a_row_that_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearnex", None)
-    monkeypatch.setitem(sys.modules, "sklearnex.svm", None)
-    with pytest.raises(NotRun, match="intelex"):
-        nystrom._exact("scikit-learn-intelex")
-
-
-def test_solvers_and_files_are_compared_by_what_was_asked_of_them():
-    def row(method, variant, seconds, **more):
-        columns = {"dataset": "a1a", "method": method, "variant": variant, "status": "ok"}
-        return columns | {"fit_seconds": seconds, "solve_seconds": seconds} | more
-
-    rows = [
-        row("LA-SN", TO_GAP, 1.0),
-        row("LA-DCD", TO_GAP, 7.0),
-        row("LA-TRON", "solve, default stop", 3.0),
-        row("SBM from a file", "file", 4.0, objective=100.05, child_peak_bytes=3e8),
-        row("DCD in memory", "file", 8.0, objective=100.0),
-    ]
-    lines = STUDY.comparison(pd.DataFrame(rows)).set_index("method")
-    assert lines["ratio"].to_dict() == pytest.approx({"LA-SN": 3.0, "SBM from a file": 0.5})
-    assert "held 300 MB" in lines.loc["SBM from a file", "asked"]
-    assert "+0.050 %" in lines.loc["SBM from a file", "asked"]
 
 
 def test_the_standard_table_holds_what_is_asked():

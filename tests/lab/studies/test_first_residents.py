@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from quick_rows import table_of
+from quick_rows import measured, table_of
 
 from kernlab.datasets import dataset_available
 from kernlab.lab.catalogue import STUDIES
@@ -17,9 +17,8 @@ DATA_TABLES = ("llsvm-t2", "lasn-t1", "lasn-t2", "sparse-t1", "hss-t1", "fpc-t1"
 @pytest.mark.parametrize("name", EQUIVALENCES)
 def test_a_machine_on_any_factor_is_the_kernel_machine(name):
     study = STUDIES[name]
-    points = [point for point in study.grid("quick") if point.dataset != "magic"]
-    assert {point.variant for point in points} == set(theory.FACTORS)
-    table = table_of(study, points)
+    _, table = measured(name, lambda point: point.dataset != "magic")
+    assert set(table["variant"]) == set(theory.FACTORS)
     assert table["agreement"].min() == 1.0
     assert table["dual_difference"].max() < 1e-8
     assert table["decision_difference"].max() < 1e-5
@@ -44,8 +43,7 @@ def test_the_comparison_notices_a_factor_of_another_kernel(monkeypatch):
 
 
 def test_margins_are_margins():
-    study = STUDIES["sparse-margin"]
-    table = table_of(study, study.grid("quick"))
+    _, table = measured("sparse-margin")
     assert table["gap"].abs().max() < 1e-4
     hard = table[table["variant"] == "hard"]
     assert hard["margin"].min() == pytest.approx(1.0, abs=1e-4)
@@ -60,11 +58,9 @@ def test_margins_are_margins():
 
 @pytest.mark.parametrize("name", DATA_TABLES)
 def test_sets_that_come_with_kernlab_are_the_papers(name):
-    study = STUDIES[name]
-    points = study.grid("quick")
-    if not points:
+    if not STUDIES[name].grid("quick"):
         pytest.skip(f"none of the sets of {name} comes with kernlab")
-    _assert_reproduced(study, table_of(study, points))
+    _assert_reproduced(*measured(name))
 
 
 @pytest.mark.parametrize("name", DATA_TABLES)

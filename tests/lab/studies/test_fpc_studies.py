@@ -1,20 +1,17 @@
 """FPC's studies: what they measure is what they say, and what must come out comes out."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from quick_rows import drawn, measured
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.fpc.noise import READINGS, errors_at
+from kernlab.lab.papers.fpc.noise import READINGS
 from kernlab.lab.papers.fpc.tables import BUDGETS, sparsity, tuned
 from kernlab.lab.papers.fpc.theory import (
-    _rank_modulo,
     dual_value,
     primal_value,
-    rank_of_powers,
 )
-from kernlab.lab.papers.fpc.toy import fit, fit_degrees, toy
+from kernlab.lab.papers.fpc.toy import toy
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 
@@ -31,16 +28,6 @@ def test_exact_ranks_see_what_doubles_do_not():
     high = table[whole & (table["degree"] == 9)]
     assert (high["double_rank"] < high["exact_rank"]).all()
     assert drawn("fpc-p1", table)["first rows, degree 9 in 2 variables"] == "rank 55 of 55"
-
-
-def test_the_rank_modulo_a_prime_is_the_rank():
-    rng = np.random.default_rng(0)
-    integers = rng.integers(0, 100, (7, 4)) @ rng.integers(0, 100, (4, 9))
-    assert _rank_modulo(integers) == 4
-    assert _rank_modulo(np.zeros((3, 3), dtype=np.int64)) == 0
-    centres = rng.random((6, 2))
-    assert rank_of_powers(centres, 2) == 6
-    assert rank_of_powers(np.vstack([centres, centres]), 2) == 6
 
 
 def test_the_programme_and_its_dual_agree_with_the_optimum():
@@ -133,14 +120,6 @@ def test_degrees_underfit_and_regularised_machines_are_tuned():
     assert set(study.measured(table)["row"]) == {"FPC", "SVM-Poly"}
 
 
-def test_degrees_fitted_together_are_those_fitted_alone():
-    X, y, X_test, _ = toy(300, 0)
-    together = fit_degrees(X, y, (2, 4))
-    for degree, scores in together.items():
-        alone = fit("FPC", X, y, degree)
-        np.testing.assert_allclose(scores(X_test), alone.decision_function(X_test), atol=1e-6)
-
-
 def test_distant_noise_breaks_the_boundary_into_three():
     study, table = measured("fpc-f11", lambda p: p.method == "FPC")
     drawn("fpc-f11", table)
@@ -158,29 +137,6 @@ def test_noise_levels_are_those_of_the_regions():
     follows = table[table["method"] == "FPC"]
     assert (follows["train_error"] - follows["noise_level"]).abs().max() < 0.06
     assert study.measured(table)["value"].tolist() == [3.0]
-
-
-def test_kinds_of_noise_are_compared_where_they_reach_the_training_error():
-    """Two straight curves: distant noise is better below a training error of 0.12, worse above."""
-    train = np.array([0.0, 0.1, 0.2, 0.3])
-    curves = {"everywhere": 0.1 * train, "far from the curve": 0.4 * train - 0.036}
-    rows = [
-        {"method": "FPC", "variant": kind, "width": 0.1, "ratio": ratio}
-        | {"train_error": ratio, "test_error": error}
-        for kind, test in curves.items()
-        for ratio, error in zip(train, test, strict=True)
-    ]
-    short = {"method": "FPC", "variant": "near the curve", "width": 0.1}
-    rows += [short | {"ratio": r, "train_error": r / 10, "test_error": 0.9} for r in (0.0, 0.4)]
-    table = pd.DataFrame(rows)
-    harm = errors_at(table, 0.15)
-    assert harm.to_dict() == pytest.approx(
-        {("everywhere", 0.1): 0.015, ("far from the curve", 0.1): 0.024}
-    )
-    assert errors_at(table, 0.02).index[-1] == ("near the curve", 0.1)
-    assert STUDIES["fpc-f12"].measured(table)["value"].tolist() == [3.0]
-    alone = STUDIES["fpc-f12"].measured(table[table["variant"] != "everywhere"])
-    assert alone["value"].tolist() == [2.0], "no level that both reach: by the mean"
 
 
 # --------------------------------------------------------------------------------- tables

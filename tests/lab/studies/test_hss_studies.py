@@ -36,15 +36,6 @@ def test_samples_are_rows_of_the_set_with_signs():
     assert all(row.tobytes() in rows for row in some.X)
 
 
-def test_halves_share_no_row():
-    whole = sample("magic", 400)
-    part = whole.halves(0.2, seed=3)
-    assert len(part.y) == 320
-    assert len(part.y_test) == 80
-    together = np.vstack([part.X, part.X_test])
-    assert sorted(row.tobytes() for row in together) == sorted(row.tobytes() for row in whole.X)
-
-
 # ----------------------------------------------------------------------- Figure 1, tolerances
 def test_wide_kernels_have_low_rank_and_clustering_lowers_it_off_the_diagonal():
     _, table = measured("hss-f1")

@@ -1,6 +1,5 @@
 """LLSVM's studies: what its comparisons would take is told before, and parameters are its own."""
 
-import numpy as np
 import pytest
 from quick_rows import drawn, table_of
 
@@ -9,7 +8,6 @@ from kernlab.lab.engine import Point
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.papers import llsvm
 from kernlab.lab.papers.llsvm import machines
-from kernlab.lab.papers.llsvm.maps import solve_reduced
 
 GIGABYTES = 1e9
 
@@ -49,23 +47,6 @@ def test_the_reduced_machine_is_linear_on_the_map():
     table = table_of(study, study.grid("quick"))
     assert table["agreement"].min() == 1.0
     assert table["objective_difference"].max() < 1e-5
-
-
-def test_the_quadratic_programme_of_the_reduced_machine_is_solved():
-    """Its objective is below that of random feasible points, and of small moves from it."""
-    rng = np.random.default_rng(0)
-    K_rz, y = rng.normal(size=(20, 3)), np.where(rng.random(20) > 0.5, 1.0, -1.0)
-    K_zz = np.eye(3)
-    mu, b, objective = solve_reduced(K_rz, K_zz, y)
-
-    def value(mu, b):
-        slack = np.maximum(0.0, 1.0 - y * (K_rz @ mu + b)).sum()
-        return 0.5 * mu @ K_zz @ mu + 0.5 * b * b + slack
-
-    assert value(mu, b) == pytest.approx(objective, rel=1e-6)
-    for size in (1e-3, 1e-1, 1.0):
-        moves = [(mu + size * rng.normal(size=3), b + size * rng.normal()) for _ in range(50)]
-        assert min(value(*move) for move in moves) > objective - 1e-7
 
 
 def test_gamma_and_C_are_chosen_for_the_machine_that_is_judged():

@@ -5,12 +5,10 @@ depend on the points of a grid, hardly ever on what was measured at them: so a f
 quick profile, laid on every point of the other profiles, show all labels that those would use.
 """
 
-import functools
-
 import pytest
+from quick_rows import kept_record
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.engine.rows import to_frame
 from kernlab.lab.published import published, published_ids
 from kernlab.lab.report.scoring import score
@@ -18,15 +16,12 @@ from kernlab.lab.report.scoring import score
 COMPARED = [id for id, study in STUDIES.items() if study.measured is not None]
 
 
-@functools.cache
 def rows_by_method(id):
     """What the first quick point of each method measures."""
-    study, rows = STUDIES[id], {}
-    for point in study.grid("quick"):
-        if point.method not in rows:
-            record = measure_point(study.measure, point, 1, 1)
-            if record["status"] == "ok":
-                rows[point.method] = record["rows"]
+    rows = {}
+    for point in STUDIES[id].grid("quick"):
+        if point.method not in rows and kept_record(id, point)["status"] == "ok":
+            rows[point.method] = kept_record(id, point)["rows"]
     return rows
 
 

@@ -1,23 +1,16 @@
 """The sparse thesis' studies: what they measure is what they say, by other ways of computing it."""
 
-import dataclasses
-import functools
 from math import comb
 
 import numpy as np
 import pandas as pd
 import pytest
-from drawn_figures import assert_drawn
+import quick_rows
 from quick_rows import table_of
-from scipy.sparse import diags
-from scipy.sparse.linalg import spsolve_triangular
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.svm import LinearSVC
 
 from kernlab import SparseCholeskySVC, load_dataset
-from kernlab.approximations import CompactKernel
-from kernlab.approximations.compact import factorise
 from kernlab.datasets import Dataset
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine import Point
@@ -30,10 +23,9 @@ from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 
 
-@functools.cache
 def measured(name):
     """The tidy rows of a study's quick points."""
-    return table_of(STUDIES[name], STUDIES[name].grid("quick"))
+    return quick_rows.measured(name)[1]
 
 
 SHOWN = [name for name in STUDIES if name.startswith("sparse-") and name in FIGURES]
@@ -41,10 +33,7 @@ SHOWN = [name for name in STUDIES if name.startswith("sparse-") and name in FIGU
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_figure_is_drawn_and_every_key_figure_is_text(name):
-    table = measured(name)
-    for spec in FIGURES[name]:
-        assert_drawn(spec.draw(table))
-    figures = STUDIES[name].key_figures(table)
+    figures = quick_rows.drawn(name, measured(name))
     assert figures
     assert all(isinstance(text, str) and text and "nan" not in text for text in figures.values())
 
@@ -111,16 +100,6 @@ def test_fill_in_is_counted_as_a_dense_factor_has_it():
 
 
 # ------------------------------------------------------------------- the roll, and its sigma
-def test_classes_alternate_along_the_roll():
-    table = measured("sparse-f5").sort_values("t")
-    np.testing.assert_allclose(table["x1"], table["t"] * np.cos(table["t"]), atol=1e-9)
-    np.testing.assert_allclose(table["x3"], table["t"] * np.sin(table["t"]), atol=1e-9)
-    labels = table["label"].to_numpy()
-    stretches = 1 + np.count_nonzero(np.diff(labels))
-    assert stretches == 12
-    assert set(labels) == {0, 1, 2}
-
-
 def test_sigma_is_judged_on_rows_that_no_machine_saw():
     table = measured("sparse-f6")
     data = load_dataset("swiss-roll", paper="sparse")
@@ -146,32 +125,6 @@ def test_the_listing_corrected_is_the_estimator_and_the_slip_costs():
         assert table[name, "as printed"] == pytest.approx(table[name, "equal weights"], abs=0.04)
 
 
-def test_the_slip_is_that_of_the_listing_run_line_by_line():
-    data = load_dataset("swiss-roll", paper="sparse")
-    X, labels = data.X_train[:600], data.y_train[:600]
-    kernel = CompactKernel(gamma=1 / (2 * 0.15**2), l=3).fit(X)
-    factor = factorise(kernel.matrix_)
-    L, P = factor.lower.tocsr(), factor.permutation
-    scores = {"as printed": [], "corrected": []}
-    for label in np.unique(labels):
-        y = np.where(labels == label, 1.0, -1.0)
-        machine = LinearSVC(C=1.0, dual=False, tol=1e-8).fit(L, y[P])
-        lam = spsolve_triangular((L.T @ diags(y[P])).tocsr(), machine.coef_[0], lower=False)
-        for form, order in (("as printed", P), ("corrected", np.argsort(P))):
-            scores[form].append(
-                kernel.dual_decision(data.X_test, y * lam[order], np.arange(600))
-                + machine.intercept_[0]
-            )
-    small = dataclasses.replace(data, X_train=X, y_train=labels)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse_table, "load_dataset", lambda *_, **__: small)
-        points = [Point.make("swiss-roll", "listing", form, sigma=0.15, l=3) for form in scores]
-        found = table_of(STUDIES["sparse-slip"], points).set_index("variant")["test_accuracy"]
-    for form, decisions in scores.items():
-        expected = np.mean(np.argmax(decisions, axis=0) == data.y_test)
-        assert found[form] == pytest.approx(expected, abs=0.002)
-
-
 # --------------------------------------------------------------------------------- Table 2
 def test_both_paths_reach_one_machine():
     table = measured("sparse-t2")
@@ -182,36 +135,6 @@ def test_both_paths_reach_one_machine():
     assert newton["kkt_residual"].max() < 1e-4
     linear = table.loc[table["method"] == "linear", "test_accuracy"].item()
     assert table.loc[table["l"] > 0, "test_accuracy"].min() > linear + 0.3
-
-
-def test_published_cells_come_back_to_their_places():
-    """A table filled with the published numbers reproduces every one of them."""
-    printed = published("sparse-t2")
-    cells = {(cell.row, cell.column): cell.value for cell in printed.itertuples()}
-    rows = []
-    for point in STUDIES["sparse-t2"].grid("standard"):
-        row = sparse_table.ROWS.get((point.dataset, point["l"])) or point.dataset
-        if (row, "sigma") not in cells:  # covtype and usps have a row for each exponent
-            row = next(r for r, _ in cells if r.startswith(point.dataset.removesuffix("-2") + " ("))
-        column = sparse_table.COLUMNS.get(point.method, "sparse RBF")
-        rows.append(
-            {
-                "dataset": point.dataset,
-                "method": point.method,
-                **point.parameters,
-                "test_accuracy": cells[row, f"{column} accuracy"],
-                "fit_seconds": cells[row, f"{column} time"],
-                "sparsity": cells[row, "sparsity"],
-            }
-        )
-    study = STUDIES["sparse-t2"]
-    scored = score(printed, study.measured(pd.DataFrame(rows)), study.tolerances)
-    assert scored.attrs["unmatched"] == []
-    left = scored[~scored["status"].isin(["reproduced", "better"])]
-    machine = {"machine clock", "machine memory", "cut-off distance in sigma"}
-    dashes = {"time reduction"}  # printed as such for usps
-    assert set(left["column"]) <= machine | dashes
-    assert (left["status"] == "not run").all()
 
 
 # ------------------------------------------------------------------ scaling, and what suits

@@ -4,31 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn_figures import assert_drawn
+from quick_rows import measured, table_of
 
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.lab.catalogue import FIGURES, STUDIES, get_study
-from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.papers.across.algebra import disagreement, reason
 from kernlab.lab.papers.across.costs import exponents
 from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
 from kernlab.solvers import SOLVERS
 
 
-def table_of(study):
-    """All rows of the quick profile, those not run included."""
-    rows = []
-    for point in study.grid("quick"):
-        record = measure_point(study.measure, point, 1, 1)
-        assert record["status"] != "failed", record["message"]
-        about = {"dataset": point.dataset, "method": point.method, "variant": point.variant}
-        told = {"status": record["status"], "message": record["message"]}
-        rows += [about | point.parameters | row | told for row in record["rows"]]
-    return pd.DataFrame(rows)
-
-
 @pytest.fixture(scope="module")
 def pairs():
-    return table_of(get_study("algebra", approximations=["nystrom", "fourier", "hss"], rows=200))
+    study = get_study("algebra", approximations=["nystrom", "fourier", "hss"], rows=200)
+    return table_of(study, statuses=("ok", "not run"))
 
 
 def test_every_pair_works_or_says_what_is_missing(pairs):
@@ -64,7 +53,7 @@ def test_scaling_runs_and_is_drawn():
 
 @pytest.fixture(scope="module")
 def misprints():
-    return table_of(STUDIES["errata"])
+    return measured("errata")[1]
 
 
 # What the corrected formula gains, as last printed and last corrected value.

@@ -3,24 +3,19 @@
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_figures import assert_drawn
+from quick_rows import table_of
 from sklearn.base import BaseEstimator
 
 from kernlab.lab.catalogue import FIGURES, STUDIES, get_study
 from kernlab.lab.engine import NotRun
-from kernlab.lab.engine.measuring import measure_point
 from kernlab.lab.papers.across import protocol
 from kernlab.lab.papers.across.contestants import CONTESTANTS, KERNEL_MACHINES
 
 
-def rows_of(study, profile="quick"):
-    """The finished rows of a small showdown, as the engine would have them."""
-    rows = []
-    for point in study.grid(profile):
-        record = measure_point(study.measure, point, 1, 1)
-        about = {"dataset": point.dataset, "method": point.method, "repeat": point.repeat}
-        rows += [about | point.parameters | row | {"status": record["status"]}
-                 for row in record["rows"]]  # fmt: skip
-    table = pd.DataFrame(rows)
+def rows_of(study):
+    """The finished rows of a small showdown."""
+    table = table_of(study, statuses=("ok", "not run"))
     return table[table["status"] == "ok"]
 
 
@@ -71,8 +66,6 @@ def test_smooth_boundaries_are_learnt_and_the_majority_is_the_worst(table):
 
 
 def test_every_figure_is_drawn(table):
-    from drawn_figures import assert_drawn
-
     for spec in FIGURES["showdown"]:
         assert_drawn(spec.draw(table))
 
