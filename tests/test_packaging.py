@@ -100,8 +100,9 @@ print(sorted(path.name for path in paths.notebooks_dir().glob("*.ipynb"))[0])
 @pytest.mark.xdist_group("installation")  # one wheel for all of them
 def test_a_home_that_cannot_be_written_does_not_stop_a_study(installation, tmp_path):
     code = """
-from kernlab.lab.catalogue import run_study
-table = run_study("sparse-margin", "quick", progress=False)
+from kernlab.lab.catalogue import get_study
+from kernlab.lab.engine.run import execute
+table = execute(get_study("sparse-margin"), "quick", progress=False).table
 assert (table["status"] == "ok").all(), table["message"].unique()
 print(len(table))
 """

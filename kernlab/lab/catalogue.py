@@ -1,14 +1,7 @@
-"""Every study and every figure of the workbench by its id, and running studies by it.
-
-A package of studies is named once in the list below, its figures beside it: that is all that it
-takes for the command line, the tests, the notebooks and the report to know them.
-"""
-
-import warnings
+"""Every study and every figure of the workbench by its id, from the packages listed below."""
 
 from kernlab.lab import bench
 from kernlab.lab.bench import figures as bench_figures
-from kernlab.lab.engine import record, run
 from kernlab.lab.engine.errors import ParameterError, unknown
 from kernlab.lab.engine.study import Study, StudyFunction
 from kernlab.lab.papers import across, fpc, hss, lasn, llsvm, sparse
@@ -80,38 +73,3 @@ def get_study(study, **parameters):
 
 
 study = get_study
-
-
-class StudyWarning(UserWarning):
-    """Something about a study's rows that a reader of the table should know."""
-
-
-def run_study(study, profile="quick", **options):
-    """Compute what a study's table still lacks, and return the table.
-
-    Parameters
-    ----------
-    study : str or Study
-    profile : {"quick", "standard", "paper"}
-    **options
-        Of `execute`.
-
-    Returns
-    -------
-    DataFrame
-        One row per point, failed ones and those not run included: see `status` and `message`.
-    """
-    outcome = execute(study, profile, **options)
-    for note in outcome.notes:
-        warnings.warn(note, StudyWarning, stacklevel=2)
-    return outcome.table
-
-
-def execute(study, profile="quick", **options):
-    """As `kernlab.lab.engine.run.execute`, of a study or of its id."""
-    return run.execute(get_study(study), profile, **options)
-
-
-def results(study, profile="quick", out=None):
-    """As `kernlab.lab.engine.record.results`, of a study or of its id."""
-    return record.results(get_study(study), profile, out)

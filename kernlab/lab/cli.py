@@ -142,9 +142,9 @@ def record():
 @out_option
 def update(ids, compute, jobs):
     """Put finished rows of the standard and the paper profile on record."""
-    from kernlab.lab.catalogue import execute
     from kernlab.lab.engine import StudyError
     from kernlab.lab.engine.record import update as put
+    from kernlab.lab.engine.run import execute
     from kernlab.runtime import thread_count
 
     refused = False
@@ -232,9 +232,10 @@ def report(profile, gallery, readme):
 @fresh_option
 def bench(name, parameters, old, profile, fresh):
     """Time kernlab against its peers; without a name, list what can be timed."""
-    from kernlab.lab.catalogue import STUDIES, execute, get_study
+    from kernlab.lab.catalogue import STUDIES, get_study
     from kernlab.lab.engine.errors import unknown
     from kernlab.lab.engine.parameters import parse_parameters
+    from kernlab.lab.engine.run import execute
     from kernlab.lab.report.text import bench_text
 
     benches = {id.removeprefix("bench-"): s for id, s in STUDIES.items() if id.startswith("bench-")}

@@ -24,10 +24,11 @@ from pathlib import Path
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
-from kernlab.lab.catalogue import FIGURES, execute, get_study, results
+from kernlab.lab.catalogue import FIGURES, get_study
 from kernlab.lab.engine.errors import unknown
+from kernlab.lab.engine.record import results
 from kernlab.lab.engine.rows import tables_dir
-from kernlab.lab.engine.run import Outcome, get_profile
+from kernlab.lab.engine.run import Outcome, execute, get_profile
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.plots.style import small_picture
 from kernlab.lab.report import comparison
@@ -37,8 +38,8 @@ from kernlab.lab.report.notebooks.files import (
     NotebookError,
     declared_figures,
     declared_studies,
+    parameter_names,
     read_notebook,
-    tagged,
 )
 from kernlab.paths import notebooks_dir, output_dir
 
@@ -75,8 +76,7 @@ def begin(profile, notebook):
     path = Path(named) if named else notebooks_dir() / f"{notebook}.ipynb"
     own = read_notebook(path) if path.is_file() else None
     _session = _Session(profile, notebook, own)
-    source = "".join(own.cells[i].source for i in tagged(own, "parameters")) if own else ""
-    _check_parameters(set(re.findall(r"^([A-Z][A-Z0-9_]*)\s*:", source, flags=re.MULTILINE)))
+    _check_parameters(set(parameter_names(own)) if own else set())
 
 
 def _check_parameters(declared):

@@ -10,10 +10,9 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 import tiny_studies as tiny
 
-from kernlab.lab.catalogue import execute
 from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.processes import Cluster, Ended
-from kernlab.lab.engine.run import Workers
+from kernlab.lab.engine.run import Workers, execute
 
 
 @pytest.fixture(scope="module")

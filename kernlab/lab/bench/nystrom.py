@@ -36,7 +36,7 @@ from kernlab.lab.bench.harness import (
 )
 from kernlab.lab.engine import NotRun, product
 from kernlab.lab.engine.measuring import call_limited
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, signs, warm_up
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of, signs, warm_up
 from kernlab.lab.papers.lasn.tables import FIRST_ROWS, SOLVERS, landmarks_per_set
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_newton
@@ -64,17 +64,10 @@ BLOCK_OF_TEXT = 50_000
 
 
 def _grid(profile):
-    if quick := profile == "quick":
-        fits, swept, solved, repeats, large = (
-            [("magic", 100)],
-            "magic",
-            {"liver-disorders": 145},
-            1,
-            100,
-        )
-    else:
-        fits, swept, solved, repeats, large = FITS, "w8a", landmarks_per_set(), 3, 1000
-    points = []
+    quick, points = profile == "quick", []
+    fits, swept = ([("magic", 100)], "magic") if quick else (FITS, "w8a")
+    solved = {"liver-disorders": 145} if quick else landmarks_per_set()
+    repeats, large = (1, 100) if quick else (3, 1000)
     for name, k in fits:
         points += product(name, (OURS, PEER), "fit", repeats, n_landmarks=k)
         points += product(name, OURS, "equal gap", repeats, n_landmarks=k)
@@ -232,9 +225,8 @@ def objective(F, y, w, b):
 def measure_sweep(point, seed):
     """All points of a grid by `sweep`: the seconds of fitting, and of scoring beside them."""
     data, nested = load(point.dataset), point.variant == K_SWEEP
-    grid = (
-        {"n_landmarks": [k for k in SWEPT if k <= point["n_landmarks"]]} if nested else {"C": COSTS}
-    )
+    ks = [k for k in SWEPT if k <= point["n_landmarks"]]
+    grid = {"n_landmarks": ks} if nested else {"C": COSTS}
     machine = LASN(n_landmarks=10, C=C, random_state=seed)
     warm_up(machine, data)
     machine.set_params(n_landmarks=point["n_landmarks"])
@@ -243,9 +235,8 @@ def measure_sweep(point, seed):
         nested=nested, progress=False,
     )  # fmt: skip
     seconds = ("fit_seconds", "approximate_seconds", "solve_seconds", "predict_seconds")
-    return {name: table[name].sum() for name in seconds} | {
-        "n_train": data.X_train.shape[0],
-        "n_features": data.X_train.shape[1],
+    row = shape_of(data.X_train) | {name: table[name].sum() for name in seconds}
+    return row | {
         "gap": table["gap"].max(),
         "n_iter": int(table["n_iter"].max()),
         "test_accuracy": table["validation_accuracy"].max(),

@@ -79,28 +79,7 @@ from kernlab.lab.engine.study import (
 )
 
 __all__ = [
-    "Cell",
-    "Count",
-    "DataSetName",
-    "Flag",
-    "Gamma",
-    "NotRun",
-    "Number",
-    "ParameterError",
-    "Point",
-    "Positive",
-    "Share",
-    "Study",
-    "StudyError",
-    "Tolerance",
-    "UnknownStudy",
-    "Whole",
-    "as_cells",
-    "catalogued",
-    "means",
-    "one_of",
-    "per_cent",
-    "product",
-    "several",
-    "spread_cell",
-]
+    "Cell", "Count", "DataSetName", "Flag", "Gamma", "NotRun", "Number", "ParameterError", "Point",
+    "Positive", "Share", "Study", "StudyError", "Tolerance", "UnknownStudy", "Whole", "as_cells",
+    "catalogued", "means", "one_of", "per_cent", "product", "several", "spread_cell",
+]  # fmt: skip

@@ -1,10 +1,8 @@
 """One point, measured: whatever happens comes back as a record, never as an exception."""
 
-import pickle
 import random
 import re
 import resource
-import subprocess
 import sys
 import time
 import traceback
@@ -18,6 +16,7 @@ import numba
 import numpy as np
 import pandas as pd
 import psutil
+from joblib.externals.loky import ProcessPoolExecutor
 from threadpoolctl import threadpool_limits
 
 from kernlab.datasets import DataNotFound
@@ -186,7 +185,7 @@ def _most_held(since_reset=True):
 
 # ----------------------------------------------------------------------------- a hard limit
 class LimitedCallError(RuntimeError):
-    """The function failed under its limit; the text ends with what the process said."""
+    """The function failed under its limit; the text ends with its error."""
 
 
 def call_limited(function, arguments, max_bytes=None):
@@ -195,27 +194,20 @@ def call_limited(function, arguments, max_bytes=None):
     The system enforces the limit, of address space: an allocation beyond it fails, whatever the
     program believes of its needs. The function must stand at the top level of a module.
     """
-    call = pickle.dumps((sys.path, max_bytes, pickle.dumps((function, tuple(arguments)))))
-    program = f"from {__name__} import serve; serve()"
-    done = subprocess.run([sys.executable, "-c", program], input=call, capture_output=True)
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        limit = f" under a hard limit of {format_bytes(max_bytes)}" if max_bytes else ""
-        raise LimitedCallError(
-            f"{function.__name__} failed{limit} (exit code {done.returncode}): "
-            f"{' '.join(said[-3:]) or 'it said nothing'}"
-        )
-    return pickle.loads(done.stdout)
+    with ProcessPoolExecutor(1, initializer=_limit, initargs=(max_bytes,)) as process:
+        call = process.submit(_with_bytes, function, arguments)
+        if error := call.exception():
+            limit = f" under a hard limit of {format_bytes(max_bytes)}" if max_bytes else ""
+            text = f"{function.__name__} failed{limit}: {type(error).__name__}: {error}"
+            raise LimitedCallError(text) from error
+        return call.result()
 
 
-def serve():
-    """What that process does: set the limit, call, and write the result to standard output."""
-    sys.path[:], max_bytes, call = pickle.load(sys.stdin.buffer)
-    function, arguments = pickle.loads(call)
+def _limit(max_bytes):
     if max_bytes:
         resource.setrlimit(resource.RLIMIT_AS, (int(max_bytes), int(max_bytes)))
-    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # prints must not get among the answer
-    result = function(*arguments)
-    held = _most_held()  # since its own program began: a system's account counts its parent's
-    answers.write(pickle.dumps((result, held)))
-    answers.flush()
+
+
+def _with_bytes(function, arguments):
+    # Since its own program began: a system's account counts its parent's.
+    return function(*arguments), _most_held()

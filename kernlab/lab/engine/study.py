@@ -280,16 +280,14 @@ def per_cent(share):
     return f"{100 * share:.1f} %"
 
 
-def means(*columns, by=("dataset", "method", "variant"), text=per_cent):
-    """Key figures: the mean of some columns in each group, as a function of the table.
+def means(*columns, by=("dataset", "method", "variant")):
+    """Key figures: the mean of some columns in each group, in per cent, as a function of the table.
 
     Parameters
     ----------
     *columns : str
     by : sequence of str
         What makes a group; a column that takes one value only is left out of the label.
-    text : callable
-        How a mean is written: accuracies and errors in per cent.
     """
 
     def key_figures(table):
@@ -298,7 +296,7 @@ def means(*columns, by=("dataset", "method", "variant"), text=per_cent):
         for values, rows in table.groupby(names, sort=False):
             told = {column: rows[column].mean() for column in columns if column in rows}
             texts = [
-                (f"{column.replace('_', ' ')} " if len(columns) > 1 else "") + text(mean)
+                (f"{column.replace('_', ' ')} " if len(columns) > 1 else "") + per_cent(mean)
                 for column, mean in told.items()
                 if pd.notna(mean)
             ]

@@ -11,8 +11,8 @@ _SMALLEST_FONT = 5.0
 _GAP_IN_POINTS = 8.0
 
 
-def label_lines(ax, lines=None, *, fontsize=8.0):
-    """Write each line's label in its colour at the right edge, level with the line's end.
+def label_lines(ax, fontsize=8.0):
+    """Write each line's own label in its colour at the right edge, level with the line's end.
 
     Labels that would overlap are moved apart as little as possible (least squares under a smallest
     distance, which is an isotonic regression) and a thin leader joins each to its line. Call it
@@ -21,8 +21,6 @@ def label_lines(ax, lines=None, *, fontsize=8.0):
     Parameters
     ----------
     ax : Axes
-    lines : sequence of Line2D, optional
-        All lines with a label of their own by default.
     fontsize : float
         In points; reduced where the labels would not fit beside one another.
 
@@ -31,8 +29,7 @@ def label_lines(ax, lines=None, *, fontsize=8.0):
     list of Annotation
         From bottom to top.
     """
-    candidates = ax.get_lines() if lines is None else lines
-    labelled = [line for line in candidates if not str(line.get_label()).startswith("_")]
+    labelled = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     # Layout first: only then is the height known that the labels have to share.
     ax.figure.draw_without_rendering()
     height = ax.get_window_extent().height * 72 / ax.figure.dpi

@@ -85,7 +85,7 @@ def bands(ax, table, x, y, *, colours=method_colour, **line):
         band(ax, rows, x, y, color=colours(name), label=name, **line)
 
 
-def slope_guide(ax, slope, span=0.35):
+def slope_guide(ax, slope):
     """A dashed line of a given slope on log-log axes: how data would run if they grew as x^slope.
 
     It lies to the right, just below all lines.
@@ -95,8 +95,6 @@ def slope_guide(ax, slope, span=0.35):
     ax : Axes
         Both scales logarithmic, data already drawn.
     slope : float
-    span : float
-        Length of the guide as a part of the x axis.
 
     Returns
     -------
@@ -109,9 +107,9 @@ def slope_guide(ax, slope, span=0.35):
         )
     limits = ax.get_xlim(), ax.get_ylim()
     (left, right), (bottom, top) = np.log10(limits[0]), np.log10(limits[1])
-    start = right - (span + 0.05) * (right - left)
+    start, end = right - 0.4 * (right - left), right - 0.05 * (right - left)
     height = _below_all_lines(ax, slope, start, right, gap=0.06 * (top - bottom))
-    ends = np.array([start, start + span * (right - left)])
+    ends = np.array([start, end])
     levels = height + slope * (ends - start)
     (guide,) = ax.plot(10**ends, 10**levels, ls=(0, (4, 3)), lw=1.0, color=QUIET, label="_guide")
     rises = slope >= 0

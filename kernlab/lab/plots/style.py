@@ -70,7 +70,7 @@ def house_style():
         yield
 
 
-def new_figure(nrows=1, ncols=1, *, panel=(4.8, 3.4), title=None, **subplots):
+def new_figure(nrows=1, ncols=1, *, panel=(4.8, 3.4), **subplots):
     """A figure in the house style with a grid of axes, apart from pyplot's global state.
 
     Parameters
@@ -79,8 +79,6 @@ def new_figure(nrows=1, ncols=1, *, panel=(4.8, 3.4), title=None, **subplots):
         The grid. As with ``Figure.subplots``, one panel gives one axes and not an array.
     panel : (float, float)
         Width and height of one panel in inches.
-    title : str, optional
-        Stands above all panels.
     **subplots
         Handed to ``Figure.subplots``: sharex, sharey, width_ratios, ...
 
@@ -92,8 +90,6 @@ def new_figure(nrows=1, ncols=1, *, panel=(4.8, 3.4), title=None, **subplots):
         figure = Figure(figsize=(panel[0] * ncols, panel[1] * nrows))
         FigureCanvasAgg(figure)
         axes = figure.subplots(nrows, ncols, **subplots)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left")
     return figure, axes
 
 

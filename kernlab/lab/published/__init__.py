@@ -19,18 +19,6 @@ _QUOTED = ("taken by the authors from", "from the source of the data")
 
 _FOLDER = Path(__file__).parent
 
-__all__ = [
-    "COLUMNS",
-    "KINDS",
-    "RECOMMENDED",
-    "SETTING",
-    "UnknownIdError",
-    "kinds",
-    "published",
-    "published_all",
-    "published_ids",
-]
-
 
 class UnknownIdError(LookupError):
     """No printed numbers are kept under this id."""
@@ -74,11 +62,6 @@ def published(id):
     return frame
 
 
-def kinds(id):
-    """What each number of a table is: a list of `KINDS`, in the table's order."""
-    return published(id).attrs["kinds"]
-
-
 def _kind(cell, entry):
     if cell.value != cell.value:
         return "none"
@@ -88,14 +71,6 @@ def _kind(cell, entry):
         return "quotation"
     said_again = cell.column in entry.get("said_again", ())
     return "quotation" if said_again else entry.get("kind", "result")
-
-
-def published_all():
-    """All printed numbers in one DataFrame, whose first column ``study`` holds the id."""
-    import pandas as pd
-
-    tables = [_read(id).assign(study=id) for id in published_ids()]
-    return pd.concat(tables, ignore_index=True)[["study", *COLUMNS]]
 
 
 @cache

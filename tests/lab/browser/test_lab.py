@@ -16,7 +16,7 @@ from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab import paths
 from kernlab.lab.explorers import EXPLORERS
-from kernlab.lab.explorers.frames import RUNNER_VARIABLE
+from kernlab.lab.explorers.base import RUNNER_VARIABLE
 from kernlab.lab.report.notebooks.html import write_html
 
 NOTEBOOK = "00_start_here.ipynb"

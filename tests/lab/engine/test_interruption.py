@@ -11,10 +11,12 @@ import pandas as pd
 import psutil
 import pytest
 import tiny_studies as tiny
+from tiny_studies import run_study
 
-from kernlab.lab.catalogue import execute, results, run_study
 from kernlab.lab.engine import StudyError
+from kernlab.lab.engine.record import results
 from kernlab.lab.engine.rows import RowStore, tables_dir
+from kernlab.lab.engine.run import execute
 
 # Rows of this profile serve whatever happens to the rest of kernlab's code in the meantime.
 PROFILE = "standard"

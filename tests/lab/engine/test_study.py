@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, make_moons
 
 from kernlab.lab import published, study
-from kernlab.lab.catalogue import FUNCTIONS, STUDIES, collect, run_study
+from kernlab.lab.catalogue import FUNCTIONS, STUDIES, collect
 from kernlab.lab.engine import (
     Cell,
     ParameterError,
@@ -23,6 +23,7 @@ from kernlab.lab.engine import (
     several,
 )
 from kernlab.lab.engine.parameters import KNOWN, parse_parameters
+from kernlab.lab.engine.run import execute
 from kernlab.lab.engine.study import derive_seed, point_seed
 from kernlab.lab.papers import lasn
 
@@ -140,7 +141,7 @@ def test_a_study_runs_on_a_file_of_ones_own(tmp_path):
     dump_svmlight_file(X, y, str(tmp_path / "my.svm"))
     np.save(tmp_path / "my.npy", np.column_stack([X, y]))
     made = lasn.landmark_sweep([tmp_path / "my.svm", tmp_path / "my.npy"], [10, 20])
-    table = run_study(made, out=tmp_path, progress=False)
+    table = execute(made, out=tmp_path, progress=False).table
     assert list(dict.fromkeys(table["dataset"])) == ["my.svm", "my.npy"]
     assert (table["status"] == "ok").all(), table["message"]
     assert table["test_accuracy"].min() > 0.8

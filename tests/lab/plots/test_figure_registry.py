@@ -144,7 +144,7 @@ def test_the_same_figure_gives_the_same_bytes_in_another_process(tmp_path):
         "from kernlab.lab.plots.style import house_style, new_figure\n"
         "@house_style()\n"
         "def draw():\n"
-        "    figure, ax = new_figure(title='t')\n"
+        "    figure, ax = new_figure()\n"
         "    table = pd.DataFrame({'n': [1, 1, 2, 2], 'y': [1., 2, 3, 4], 'method': 'LASN'})\n"
         "    bands(ax, table, 'n', 'y', marker='o')\n"
         "    label_lines(ax)\n"

@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernlab.lab.papers.fpc.figures.axes import (
-    mean_band,
-)
-from kernlab.lab.papers.fpc.figures.tables import (
-    draw_accuracy,
-)
+from kernlab.lab.papers.fpc.figures import draw_accuracy, mean_band
 from kernlab.lab.plots.style import method_colour, new_figure
 
 MACHINES = ("FPC", "ridge", "hinge optimum")

@@ -84,7 +84,7 @@ def test_figures_leave_pyplot_and_the_callers_settings_alone():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert answer.stdout.strip() == "False"
-    style.new_figure(title="t")
+    style.new_figure()
     with pytest.raises(ZeroDivisionError), style.house_style():
         raise ZeroDivisionError
     assert dict(mpl.rcParams) == before

@@ -10,7 +10,7 @@ import report_demo
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import Point, Study, Tolerance, record
 from kernlab.lab.engine.record import recorded
-from kernlab.lab.published import KINDS, kinds, published, published_ids
+from kernlab.lab.published import KINDS, published, published_ids
 from kernlab.lab.report import scorecard, scoring
 from kernlab.lab.report.comparison import parted
 from kernlab.lab.report.scoring import JUDGED, score_study, tally
@@ -64,8 +64,9 @@ def test_results_are_counted_apart_from_settings_data_and_quotations(tmp_path, s
     assert counts.to_dict() == {
         "result": 883, "setting": 275, "data": 210, "quotation": 74, "none": 56,
     }  # fmt: skip
-    assert set(kinds("lasn-t2")) == {"data", "setting"}
-    by_cell = published("llsvm-t3").assign(kind=kinds("llsvm-t3")).set_index(["row", "column"])
+    assert set(published("lasn-t2").attrs["kinds"]) == {"data", "setting"}
+    table = published("llsvm-t3")
+    by_cell = table.assign(kind=table.attrs["kinds"]).set_index(["row", "column"])
     assert by_cell.loc[("ijcnn1", "Poly2 error"), "kind"] == "quotation"
     assert by_cell.loc[("ijcnn1", "LLSVM error"), "kind"] == "result"
     assert by_cell.loc[("ijcnn1", "LLSVM landmarks"), "kind"] == "setting"

@@ -5,7 +5,7 @@ import pytest
 
 from kernlab.lab.bench import dask as bench
 from kernlab.lab.bench.figures import FIGURES
-from kernlab.lab.catalogue import run_study
+from kernlab.lab.engine.run import execute
 
 COSTS = {"features": 2.0, "pass": 0.5, "product": 3.0, "factor": 7.0, "active": 0.25}
 TOLD = {"reductions": 4, "products": 0.5, "overhead": 1.0, "before": 10.0}
@@ -45,7 +45,7 @@ def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, t
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     monkeypatch.setitem(bench.SCALED, "quick", (20_000, 20))
     (study,) = [study for study in bench.STUDIES if study.id == "dask-scaling"]
-    table = run_study(study, out=tmp_path, progress=False)
+    table = execute(study, out=tmp_path, progress=False).table
     assert set(table["status"]) == {"ok"}, table["message"].tolist()
     assert table["workers"].tolist() == [1, 2, 1, 2, 10, 100]
     assert (table["model_seconds"] > 0).all()

@@ -94,22 +94,18 @@ def measure_cost(point, seed):
         began = time.perf_counter()
         machine.fit(X, y)  # once more: what is compiled has been compiled
         spent = time.perf_counter() - began
-    stages = {f"predicted_{name}_seconds": s for name, s in predicted.stages.items()}
-    return (
-        stages
-        | shape_of(X)
-        | {
-            "fit_seconds": spent,
-            "approximate_seconds": machine.timings_.get("approximate"),
-            "solve_seconds": machine.timings_.get("solve"),
-            "predicted_seconds": predicted.seconds,
-            "time_ratio": spent / predicted.seconds,
-            "fit_bytes": peak.bytes_added,
-            "predicted_bytes": predicted.bytes,
-            "memory_ratio": peak.bytes_added / predicted.bytes,
-            "n_iter": int(np.max(machine.n_iter_)),
-        }
-    )
+    return shape_of(X) | {
+        "fit_seconds": spent,
+        "approximate_seconds": machine.timings_.get("approximate"),
+        "solve_seconds": machine.timings_.get("solve"),
+        "predicted_seconds": predicted.seconds,
+        "time_ratio": spent / predicted.seconds,
+        "fit_bytes": peak.bytes_added,
+        "predicted_bytes": predicted.bytes,
+        "memory_ratio": peak.bytes_added / predicted.bytes,
+        "n_iter": int(np.max(machine.n_iter_)),
+        **{f"predicted_{name}_seconds": s for name, s in predicted.stages.items()},
+    }
 
 
 def give_back():

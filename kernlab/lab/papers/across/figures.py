@@ -115,10 +115,7 @@ def _draw_method(ax, best, own, cost, method):
 
 
 def _draw_best(ax, best, cost):
-    """The front of all methods, with the name of each where it first stands on it.
-
-    Nothing lies below and to the left of a front: there is room for names there.
-    """
+    """The front of all methods, with the name of each left of where it first stands on it."""
     ax.step(best[cost], best["error"], where="post", color="#DDDDDD", lw=5, zorder=1)
     left, right = ax.get_xlim()
     ax.set_xlim(left * (left / right) ** 0.3, right)

@@ -198,9 +198,8 @@ def foretold(make, X, y, cap, seed, smallest=0):
     """The seconds that a fit on all rows will take, by fits on some; more than the cap is refused.
 
     Fits on 500, 2,000, ... rows (none fewer than `smallest`), of which none may take a third of the
-    cap. From two of them the next power of
-    the rows, or a straight line where that is more, foretells all rows. It counts where the last
-    had a twentieth of the rows, or where the cap is passed tenfold.
+    cap. From two of them a power of the rows, or a straight line where that is more, foretells all
+    rows. It counts where the last had a twentieth of the rows, or where the cap is passed tenfold.
     """
     known, size, expected = [], max(FIRST_RUNG, int(smallest)), None
     while 2 * size <= len(y):

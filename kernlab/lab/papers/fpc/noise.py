@@ -183,14 +183,9 @@ STATED = {3.2: 0.01235, 5.0: 0.01153}
 def readings(repeats=None):
     """Which reading of the toy gives the stated errors, 1.2 % at either tolerance?
 
-    It prints 0.01235 at a tolerance of 10^-3.2 and 0.01153 at 10^-5, with 3 and 1734 steps. The
-    rows as Section V describes them take as many steps, but err more, and more rather than less
-    often at the finer tolerance. Other readings of the text are tried, against test rows so many
-    that their own chance is nothing. None gives both errors and both counts: only noise on fewer
-    labels makes the finer tolerance the better one, and that takes more steps than were printed.
-
-    The printed errors cannot be the means that the text says they are, either: over 50 repeats of
-    1000 test rows each a mean is a whole multiple of 0.00002, and neither number is one.
+    It prints 0.01235 at a tolerance of 10^-3.2 and 0.01153 at 10^-5, with 3 and 1734 steps; rows as
+    Section V describes them err more. Other readings of the text are tried, against test rows so
+    many that their own chance is nothing.
     """
 
     def grid(profile):

@@ -11,6 +11,7 @@ from kernlab.datasets import generators
 from kernlab.lab.engine import Study, Tolerance, catalogued, product
 from kernlab.lab.engine.study import as_cells, per_cent
 from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.papers.common.fitting import shape_of
 from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, errors, fit_degrees, judged, passing, toy
 
 REPEATS = {"quick": 5, "standard": 20, "paper": 50}
@@ -86,8 +87,7 @@ def measure_tolerance(point, seed):
     return [
         {
             "exponent": exponent,
-            "n_train": len(X),
-            "n_features": 2,
+            **shape_of(X),
             "n_iter": step["iteration"],
             "objective": step["objective"],
             "kkt_residual": step["residual"],
@@ -220,7 +220,7 @@ def _best_polynomial_machine(degree, X, y, X_test, y_test):
         finished = int(machine.n_iter_[0] < SVM_STEPS)
         rows.append({"C": cost, "finished": finished} | errors(machine, X, y, X_test, y_test))
     best = min(rows, key=lambda row: row["test_error"])
-    return best | {"n_train": len(X), "n_features": 2}
+    return best | shape_of(X)
 
 
 def _best_degree(rows):
@@ -254,7 +254,8 @@ def centre_schemes(sizes=None, repeats=None):
         times = repeats or {"quick": 2, "standard": 5, "paper": 50}[profile]
         return product("fpc-toy", "FPC", SCHEMES, times, rows=rows)
 
-    return Study(grid=grid, measure=measure_scheme, key_figures=_scheme_errors)
+    told = figures_by("{variant}", lambda rows: f"test error {per_cent(rows['test_error'].mean())}")
+    return Study(grid=grid, measure=measure_scheme, key_figures=told)
 
 
 def measure_scheme(point, seed):
@@ -264,15 +265,8 @@ def measure_scheme(point, seed):
     fits = fit_degrees(X, y, range(1, 13), **centres)
     wrong = {s: float(np.mean(scores(X_test) * y_test <= 0)) for s, scores in fits.items()}
     best = min(wrong, key=wrong.get)
-    return {
-        "n_train": len(X),
-        "n_features": 2,
+    return shape_of(X) | {
         "best_degree": best,
         "train_error": float(np.mean(fits[best](X) * y <= 0)),
         "test_error": wrong[best],
     }
-
-
-def _scheme_errors(table):
-    means = table.groupby("variant", sort=False)["test_error"].mean()
-    return {scheme: f"test error {per_cent(value)}" for scheme, value in means.items()}

@@ -2,13 +2,7 @@
 
 Parameters are chosen by the validation rows, then one fit is timed. The paper's grids are run under
 the profile "paper". Elsewhere the support vector machines are tuned on a part of the training rows
-and a coarser grid, and LIBSVM may take only so many steps there.
-
-Over 20 repeats FPC's mean accuracy is within 0.3 points of Table II on all eight sets at hand. A
-single repeat is not: on breast cancer one of its 171 test rows is 0.6 points, and repeats spread
-over 1.35. On seismic they spread over 0.1 where the table says 0.84: the parts here hold each class
-in its share of the whole, which on a set with 6.6 % of positives is most of the chance. The first
-step alone, ridge regression, is as accurate to 0.03 points (erratum 31). The training time printed
+and a coarser grid, and LIBSVM may take only so many steps there. The training time that is printed
 for FPC is that of all degrees tried; the one here that of the degree chosen.
 """
 

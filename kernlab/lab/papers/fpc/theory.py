@@ -53,8 +53,7 @@ def measure_convergence(point, seed):
             "excess": row.objective - value,
             "kkt_residual": row.residual,
             "largest_growth": growth,
-            "n_train": len(y),
-            "n_features": 2,
+            **shape_of(X),
         }
         for row in trace.iloc[kept].itertuples()
     ]
@@ -148,10 +147,8 @@ def measure_margin(point, seed):
 
 
 def _margin_key_figures(table):
-    means = table.groupby("rows")[["margin", "rows_near"]].median()
-    return {
-        f"{m} rows": f"{row.rows_near:.0f} within 0.02 of the curve" for m, row in means.iterrows()
-    }
+    near = table.groupby("rows")["rows_near"].median()
+    return {f"{m} rows": f"{count:.0f} within 0.02 of the curve" for m, count in near.items()}
 
 
 PRIME = 2**31 - 1
@@ -274,18 +271,15 @@ def measure_dual(point, seed):
     optimum = solve_hinge_interior(F, y, tol=1e-4, max_iter=50_000)
     dual = optimum.dual_variables
     violation = np.linalg.norm(F.T @ (y * dual)) / np.linalg.norm(F.T @ np.abs(dual))
-    return (
-        shape_of(X)
-        | {
-            "primal_value": primal_value(F, y),
-            "dual_value": dual_value(F, y),
-            "early_objective": early.objective,
-            "dual_sum": float(dual.sum()),
-            "dual_violation": float(violation),
-            "early_kkt_residual": early.kkt_residual,
-        }
-        | solved(optimum, "objective", "gap", "kkt_residual", "n_iter")
-    )
+    return shape_of(X) | {
+        "primal_value": primal_value(F, y),
+        "dual_value": dual_value(F, y),
+        "early_objective": early.objective,
+        "dual_sum": float(dual.sum()),
+        "dual_violation": float(violation),
+        "early_kkt_residual": early.kkt_residual,
+        **solved(optimum, "objective", "gap", "kkt_residual", "n_iter"),
+    }
 
 
 def primal_value(F, y):

@@ -6,6 +6,7 @@ a machine trained on either decides as well as one trained on K~, compression ha
 
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -101,20 +102,16 @@ class DiagonalKernel(Approximation):
     Training sees nothing else; new points are decided with the exact kernel, as by all others.
     """
 
+    kernel, max_memory = "rbf", None
     is_kernel_map = False
+    rank_ = 0
 
-    def __init__(self, kernel="rbf", *, gamma="scale", degree=3, coef0=1.0, max_memory=None):
-        self.kernel = kernel
+    def __init__(self, gamma="scale"):
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_memory = max_memory
 
     def _fit(self, rows, sample_weight=None):
-        self.X_ = rows.whole(self.max_memory)
+        self.X_ = rows.whole()
         self.diagonal_ = np.asarray(self.kernel_.diag(self.X_), dtype=np.float64)
-
-    rank_ = 0
 
     @property
     def nbytes(self):
@@ -126,7 +123,8 @@ class DiagonalKernel(Approximation):
 
     def shifted(self, beta):
         """Solves with K~ + beta I, which are divisions."""
-        return ShiftedDiagonal(self.diagonal_ + beta)
+        diagonal = self.diagonal_ + beta
+        return SimpleNamespace(nbytes=diagonal.nbytes, solve=lambda B: (B.T / diagonal).T)
 
     def is_definite(self, beta):
         return bool(np.all(self.diagonal_ + beta > 0))
@@ -134,19 +132,7 @@ class DiagonalKernel(Approximation):
     def dual_decision(self, X, coefficients, rows):
         """Scores of new points: K(X, fitted rows) @ coefficients, over the rows named only."""
         X = self._validated(X)
-        return kernel_product(self.kernel_, X, self.X_[rows], coefficients, self.max_memory)
-
-
-class ShiftedDiagonal:
-    """A diagonal matrix to divide by."""
-
-    def __init__(self, diagonal):
-        self.diagonal = diagonal
-        self.nbytes = diagonal.nbytes
-
-    def solve(self, B):
-        """S with (K~ + beta I) S = B."""
-        return (B.T / self.diagonal).T
+        return kernel_product(self.kernel_, X, self.X_[rows], coefficients)
 
 
 class Lifted:

@@ -1,9 +1,4 @@
-"""What hierarchical compression works with and where it matters: tolerances, steps, equation 9.
-
-After ten steps with beta = 100 dual variables have hardly moved, and machines that see nothing of
-the kernel matrix decide almost alike, but for their intercept. What K~ is worth shows when ADMM is
-let run: machines on a close K~ go to the optimum of the exact machine, the others elsewhere.
-"""
+"""What hierarchical compression works with and where it matters: tolerances, steps, equation 9."""
 
 import time
 

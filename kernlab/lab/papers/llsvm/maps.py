@@ -139,17 +139,14 @@ def measure_map(point, seed):
     mapped = time.perf_counter()
     result = solve_dcd(F, y, C=point["C"], tol=1e-3, max_iter=2000)
     scores = to_features(X_test) @ result.coefficients + result.intercept
-    return (
-        shape_of(X)
-        | {
-            "dimension": F.shape[1],
-            "map_bytes": F.nbytes,
-            "approximate_seconds": mapped - began,
-            "solve_seconds": result.seconds,
-            "test_accuracy": accuracy(scores > 0, y_test > 0),
-        }
-        | solved(result, "objective", "gap", "n_iter")
-    )
+    row = shape_of(X) | solved(result, "objective", "gap", "n_iter")
+    return row | {
+        "dimension": F.shape[1],
+        "map_bytes": F.nbytes,
+        "approximate_seconds": mapped - began,
+        "solve_seconds": result.seconds,
+        "test_accuracy": accuracy(scores > 0, y_test > 0),
+    }
 
 
 def _map(method, X, gamma, k, seed):

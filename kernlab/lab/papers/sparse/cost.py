@@ -101,25 +101,21 @@ def measure_cost(point, seed):
         machine.fit(X, y)
     except MemoryLimitError as error:
         raise NotRun(str(error)) from None
-    parts = {
-        part: machine.timings_.get(f"approximate: {part}", 0.0)
-        for part in ("predict", "sort", "assemble", "order", "factor", "features")
-    }
-    assemble = parts["predict"] + parts["sort"] + parts["assemble"]
-    return (
-        shared
-        | {
-            "entries": machine.approximation_.matrix_.nnz,
-            "entries_of_factor": machine.approximation_.factor_nonzeros_,
-            "assemble_seconds": assemble,
-            "factor_seconds": parts["order"] + parts["factor"] + parts["features"],
-            "solve_seconds": machine.timings_["solve"],
-            "approximate_seconds": machine.timings_["approximate"],
-            "fit_seconds": machine.timings_["total"],
-            "n_iter": machine.n_iter_,
-        }
-        | solved(machine.result_, "kkt_residual", "gap")
+    timings = machine.timings_
+    assemble, factor = (
+        sum(timings.get(f"approximate: {part}", 0.0) for part in parts)
+        for parts in (("predict", "sort", "assemble"), ("order", "factor", "features"))
     )
+    return shared | {
+        "entries": machine.approximation_.matrix_.nnz,
+        "entries_of_factor": machine.approximation_.factor_nonzeros_,
+        "assemble_seconds": assemble,
+        "factor_seconds": factor,
+        "solve_seconds": timings["solve"],
+        "approximate_seconds": timings["approximate"],
+        "fit_seconds": timings["total"],
+        **solved(machine.result_, "kkt_residual", "gap", "n_iter"),
+    }
 
 
 def _double_loop_row(X, sigma):

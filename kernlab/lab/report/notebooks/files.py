@@ -1,8 +1,8 @@
 """The notebooks that come with kernlab: where they are, and what they say about themselves."""
 
-import ast
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -80,18 +80,10 @@ def tagged(nb, tag):
     return [i for i, cell in enumerate(nb.cells) if tag in cell.metadata.get("tags", ())]
 
 
-def assigned_names(source):
-    """The names that a cell's top level assigns, in order; none if it is not Python."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return []
-    targets = (
-        node.targets if isinstance(node, ast.Assign) else [node.target]
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-    )
-    return [target.id for group in targets for target in group if isinstance(target, ast.Name)]
+def parameter_names(nb):
+    """The names that the parameters cell assigns, in order; none where there is no such cell."""
+    source = "\n".join(nb.cells[i].source for i in tagged(nb, "parameters"))
+    return re.findall(r"^([A-Za-z_]\w*)\s*(?::[^=\n]*)?=(?!=)", source, flags=re.MULTILINE)
 
 
 def declared_studies(nb):

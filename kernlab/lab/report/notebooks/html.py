@@ -4,7 +4,7 @@ import copy
 import re
 from pathlib import Path
 
-from kernlab.lab.explorers.frames import FRAMES_KEY
+from kernlab.lab.explorers.base import FRAMES_KEY
 from kernlab.lab.report.notebooks.files import WIDGET_VIEW
 from kernlab.lab.report.outputs import first_heading
 from kernlab.runtime import write_whole

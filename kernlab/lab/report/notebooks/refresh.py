@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from nbconvert.preprocessors.coalescestreams import CoalesceStreamsPreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tqdm import tqdm
 
@@ -75,32 +76,14 @@ def normalise(nb, own_ids):
             # nbval compares only cells with a number; one without source has nothing to compare.
             count += bool(cell.source.strip())
             cell.execution_count = count if cell.source.strip() else None
-            cell.outputs = [_without_moment(output, count) for output in _merged(cell.outputs)]
+            # How a kernel cuts what is printed into pieces is chance.
+            CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, position)
+            for output in cell.outputs:
+                output.pop("transient", None)
+                output.get("data", {}).pop(WIDGET_VIEW, None)
+                if output.output_type == "execute_result":
+                    output.execution_count = count
     return nb
-
-
-def _merged(outputs):
-    """Streams joined: how a kernel cuts what is printed into pieces is chance."""
-    merged = []
-    for output in outputs:
-        last = merged[-1] if merged else None
-        if (
-            last is not None
-            and output.output_type == last.output_type == "stream"
-            and output.name == last.name
-        ):
-            last.text += output.text
-        else:
-            merged.append(output)
-    return merged
-
-
-def _without_moment(output, count):
-    output.pop("transient", None)
-    if output.output_type == "execute_result":
-        output.execution_count = count
-    output.get("data", {}).pop(WIDGET_VIEW, None)
-    return output
 
 
 # ------------------------------------------------------------------------------ a new one

@@ -15,9 +15,9 @@ from kernlab.lab.engine.run import get_profile
 from kernlab.lab.report.notebooks.files import (
     NOTEBOOK_VARIABLE,
     NotebookError,
-    assigned_names,
     declared_figures,
     find_notebook,
+    parameter_names,
     read_notebook,
     shown_figures,
     tagged,
@@ -52,7 +52,7 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
     profile : str
         Given to the notebook as its parameter PROFILE.
     out, progress
-        As for `kernlab.lab.catalogue.run_study`.
+        As for `kernlab.lab.engine.run.execute`.
     jobs : int
         How many run at the same time, each in a process of its own.
 
@@ -179,7 +179,7 @@ def _check_parameters(path, nb, parameters):
         raise NotebookError(
             f"{path.stem} has no parameters cell. Tag the cell that sets PROFILE with 'parameters'."
         )
-    known = assigned_names(nb.cells[positions[0]].source)
+    known = parameter_names(nb)
     for name in parameters:
         if name not in known:
             raise unknown(f"parameter of {path.stem}", name, known)
