@@ -1,28 +1,15 @@
 """Every study and every figure of the workbench by its id, from the packages listed below."""
 
+from importlib import import_module
+
 from kernlab.lab import bench
-from kernlab.lab.bench import figures as bench_figures
 from kernlab.lab.engine.errors import ParameterError, unknown
 from kernlab.lab.engine.study import Study, StudyFunction
 from kernlab.lab.papers import across, fpc, hss, lasn, llsvm, sparse
-from kernlab.lab.papers.across import figures as across_figures
-from kernlab.lab.papers.fpc import figures as fpc_figures
-from kernlab.lab.papers.hss import figures as hss_figures
-from kernlab.lab.papers.lasn import figures as lasn_figures
-from kernlab.lab.papers.llsvm import figures as llsvm_figures
-from kernlab.lab.papers.sparse import figures as sparse_figures
 from kernlab.lab.plots.registry import by_study
 
-# One line per package of studies, its figures beside it.
-_PACKAGES = {
-    llsvm: llsvm_figures,
-    lasn: lasn_figures,
-    sparse: sparse_figures,
-    hss: hss_figures,
-    fpc: fpc_figures,
-    across: across_figures,
-    bench: bench_figures,
-}
+# The packages of studies, each with its figures in a module `figures`.
+_PACKAGES = (llsvm, lasn, sparse, hss, fpc, across, bench)
 
 
 def collect(packages):
@@ -44,7 +31,8 @@ def collect(packages):
 STUDIES, FUNCTIONS = collect(_PACKAGES)
 """Every study with the catalogue's parameters, and the functions that take others, by id."""
 
-FIGURES = by_study(spec for figures in _PACKAGES.values() if figures for spec in figures.FIGURES)
+_modules = (import_module(f"{package.__name__}.figures") for package in _PACKAGES)
+FIGURES = by_study(spec for module in _modules for spec in module.FIGURES)
 """All figures: study id -> list of `FigureSpec`."""
 
 

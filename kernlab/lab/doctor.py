@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 
 from kernlab import __version__, paths
 from kernlab.datasets import list_datasets
-from kernlab.lab.engine.provenance import processor_name
+from kernlab.lab.engine.provenance import installed, processor_name
 from kernlab.runtime import format_bytes, thread_count
 
 FOR_TESTS = ("pytest", "nbval", "hypothesis", "playwright", "ruff")
@@ -47,13 +47,6 @@ def diagnose():
     return "\n".join([*lines, "", verdict]), ok
 
 
-def _version(package):
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def _required():
     """What kernlab itself says that it and its workbench require."""
     wanted = importlib.metadata.requires("kernlab") or []
@@ -64,13 +57,13 @@ def _required():
 
 
 def _packages(names, mark, advice):
-    if missing := [name for name in names if _version(name) is None]:
+    if missing := [name for name in names if installed(name) is None]:
         return mark, f"missing: {', '.join(missing)}", advice
-    return OK, ", ".join(f"{name} {_version(name)}" for name in names), ""
+    return OK, ", ".join(f"{name} {installed(name)}" for name in names), ""
 
 
 def _sparse_cholesky():
-    version = _version("scikit-sparse")
+    version = installed("scikit-sparse")
     if version is None:
         return (
             NOTE,

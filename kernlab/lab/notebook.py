@@ -159,8 +159,7 @@ def key_figures(study, table):
 def compare(study, table):
     """Display the published values beside ours, each with its status and the reason."""
     session = _require_session()
-    shown = comparison.compare(session.study(study), table, session.profile)
-    display({"text/html": shown.html, "text/plain": shown.text}, raw=True)
+    display(comparison.compare(session.study(study), table, session.profile), raw=True)
 
 
 def finish():

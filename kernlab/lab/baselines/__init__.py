@@ -102,7 +102,7 @@ BASELINES = {name: BaselineSpec(*spec) for name, *spec in (
     ("boosting", "Gradient boosting", composed(_of + "GradientBoostingClassifier"),
         "n_estimators", _trees),
     ("hist-boosting", "Histogram gradient boosting",
-        composed(_of + "HistGradientBoostingClassifier", _own + "Filled"), "max_iter", _trees),
+        composed(_of + "HistGradientBoostingClassifier", _own + "filled"), "max_iter", _trees),
     ("lightgbm", "LightGBM", composed(_lightgbm, of_model={"verbose": -1}), "n_estimators", _trees,
         "lightgbm", _lightgbm),
     ("sgd", "Linear SVM by stochastic gradient descent",

@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -277,22 +277,13 @@ class DegreeTwo(TransformerMixin, BaseEstimator):
         return F
 
 
-class Filled(TransformerMixin, BaseEstimator):
-    """Fills sparse rows in, for models that take no others."""
+def filled():
+    """A transformer that fills sparse rows in, for models that take no others."""
+    return FunctionTransformer(_dense, accept_sparse=True)
 
-    def fit(self, X, y=None):
-        return self
 
-    def transform(self, X):
-        return X.toarray() if sp.issparse(X) else X
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+def _dense(X):
+    return X.toarray() if sp.issparse(X) else X
 
 
 def stored_bytes(array):

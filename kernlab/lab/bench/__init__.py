@@ -6,11 +6,4 @@ from kernlab.lab.bench.trust import defaults, memory
 
 __all__ = ["STUDIES", "defaults", "memory", "near_limit"]
 
-STUDIES = (
-    kernels.STUDY,
-    nystrom.STUDY,
-    fpc.STUDY,
-    *dask.STUDIES,
-    sparse.STUDY,
-    hss.STUDY,
-)
+STUDIES = (kernels.STUDY, nystrom.STUDY, fpc.STUDY, *dask.STUDIES, sparse.STUDY, hss.STUDY)

@@ -1,9 +1,8 @@
 """The figure of weak scaling."""
 
-from matplotlib.figure import Figure
-
+from kernlab.lab.plots.marks import ticks_at
 from kernlab.lab.plots.registry import declared, figure
-from kernlab.lab.plots.style import method_colour
+from kernlab.lab.plots.style import method_colour, new_figure
 
 
 @figure("dask-scaling", "model")
@@ -14,16 +13,13 @@ def seconds_by_workers(table):
     itself. Right: what the same model says of many more rows on workers of 64 GB. Features
     that do not fit are formed again in every pass.
     """
-    drawn = Figure(figsize=(9.0, 3.6), layout="constrained")
-    axes = drawn.subplots(1, 2)
+    drawn, axes = new_figure(1, 2, panel=(4.5, 3.6))
     is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")
     for ax, rows in zip(axes, (table[is_measured], table[~is_measured]), strict=True):
         ax.plot(rows["workers"], rows["model_seconds"], color=colour, label="model")
         ax.plot(rows["workers"], rows["fit_seconds"], "o", color=colour, label="measured")
-        ax.set_xscale("log")
-        ax.set_xticks(rows["workers"], [f"{count:.0f}" for count in rows["workers"]])
-        ax.set_xticks([], minor=True)
-        ax.set_xlabel("workers")
+        ax.set(xscale="log", xlabel="workers")
+        ticks_at(ax.xaxis, rows["workers"])
         last = rows.iloc[-1]
         ax.set_title(f"{last['rows_in_all']:,.0f} rows, k = {last['landmarks_in_all']:.0f}")
     each = table["rows_in_all"].iloc[0]

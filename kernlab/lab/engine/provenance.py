@@ -66,7 +66,8 @@ def machine():
         "python": platform.python_version(),
         "blas": [{n: pool[n] for n in kept if pool.get(n)} for pool in threadpool_info()],
         "blas_core_type_asked_for": os.environ.get("OPENBLAS_CORETYPE", ""),
-        "versions": library_versions(),
+        "versions": {"kernlab": kernlab.__version__}
+        | {name: version for name in _LIBRARIES if (version := installed(name))},
     }
 
 
@@ -87,15 +88,12 @@ def processor_name():
     return platform.processor() or platform.machine()
 
 
-def library_versions():
-    """The installed version of every library whose numbers could matter."""
-    versions = {"kernlab": kernlab.__version__}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
+def installed(package):
+    """The installed version of a package, or None."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def today():

@@ -179,16 +179,12 @@ optimum = FPC({degree}, basis="chebyshev", to_optimum=True).fit(X, y)"""
 
     def still(self, fits, plane, test, train):
         _draw_square(plane, fits.X, fits.y, list(fits.scores))
-        for ax, which in ((test, "test"), (train, "train")):
+        titled = (test, "test_error", "Test error"), (train, "train_error", "Training error")
+        for ax, column, title in titled:
             for method, by_degree in fits.errors.items():
-                values = [by_degree[s][f"{which}_error"] for s in DEGREES]
+                values = [by_degree[s][column] for s in DEGREES]
                 ax.plot(DEGREES, values, marker="o", ms=3, **look(method))
-            panel(
-                ax,
-                {"test": "Test error", "train": "Training error"}[which],
-                ylim=(0, None),
-                xticks=range(2, 13, 2),
-            )
+            panel(ax, title, ylim=(0, None), xticks=range(2, 13, 2))
             ax.yaxis.set_major_locator(MaxNLocator(5))
             ax.yaxis.set_major_formatter(say_percent)
         train.axhline(0.1, **DASHED)  # the labels that are wrong
@@ -267,13 +263,8 @@ machine = FPC({degree}).fit(X, y)"""
         for height, method in enumerate(NAMES):
             colour = text_colour(method_colour(method))
             bars.text(0.0, height - 0.36, f" {method}", fontsize=9, color=colour)
-        panel(
-            bars,
-            "Error: test rows (filled), training (hollow)",
-            xlim=(0, 0.5),
-            ylim=(len(NAMES) - 0.6, -0.6),
-        )
-        bars.set_yticks([])
+        panel(bars, "Error: test rows (filled), training (hollow)", xlim=(0, 0.5))
+        bars.set(yticks=[], ylim=(len(NAMES) - 0.6, -0.6))
         bars.xaxis.set_major_formatter(say_percent)
 
     def draw(self, fit, plane, bars, place, width, dabs):

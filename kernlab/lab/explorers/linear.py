@@ -195,9 +195,8 @@ machines = [KernelMachine("nystrom", solver, gamma="variance", C={{C:.4g}}, inte
             decisions = F @ results[-1].coefficients + results[-1].intercept
             accuracy = float(np.mean((decisions > 0) == (y > 0)))  # on training rows
             objectives = np.array([result.objective for result in results])
-            found[name] = SimpleNamespace(
-                milliseconds=spent, objectives=objectives, accuracy=accuracy
-            )
+            told = {"milliseconds": spent, "objectives": objectives, "accuracy": accuracy}
+            found[name] = SimpleNamespace(**told)
         least = min(one.objectives.min() for one in found.values())
         for one in found.values():
             one.excess = np.maximum(one.objectives / least - 1.0, self.floor)

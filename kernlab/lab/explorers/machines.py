@@ -72,11 +72,8 @@ class Playground(Declared):
         if points:
             own = ", ".join(f"({x:.4g}, {y:.4g}, {label:+d})" for x, y, label in points)
             text += f"points = np.array([{own}])\nX_own, y_own = points[:, :2], points[:, 2]\n"
-            text += (
-                "X, y = np.vstack([X, X_own]), np.append(y, y_own)\n"
-                if data
-                else ("X, y = X_own, y_own\n")
-            )
+            both = "np.vstack([X, X_own]), np.append(y, y_own)" if data else "X_own, y_own"
+            text += f"X, y = {both}\n"
         return f"{text}machine = LibSVM(C={C:.4g}, kernel={kernel!r}, gamma={gamma:.4g}).fit(X, y)"
 
 

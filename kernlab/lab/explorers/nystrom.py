@@ -287,9 +287,8 @@ class LandmarkPath(Declared):
         error.plot([k], [found.error], **dot)
         seconds.plot(1e3 * path.by("solve_seconds")[C], color=BLUE)
         seconds.plot([k], [1e3 * row.solve_seconds], **dot)
-        row, path = found.row, found.path
         return (
-            f"k = {found.k}, C = {found.C:g}: accuracy <b>{row.validation_accuracy:.1%}</b> on "
+            f"k = {k}, C = {C:g}: accuracy <b>{row.validation_accuracy:.1%}</b> on "
             f"test rows, {row.train_accuracy:.1%} on training rows; the kernel matrix is "
             f"reproduced to <b>{found.error:.2%}</b>; {row.n_iter} Newton steps in "
             f"{1e3 * row.solve_seconds:.1f} ms from the C before, relative gap "

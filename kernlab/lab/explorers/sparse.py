@@ -45,9 +45,8 @@ machine = SparseCholeskySVC(C={C:.4g}, sigma={sigma:.4g}, solver="newton",
         for path in ("cholesky", "newton"):
             machine = SparseCholeskySVC(C=C, sigma=sigma, solver=path, ordering=ordering)
             took = machine.fit(rows.X, rows.y).timings_
-            factor = sum(
-                took.get(f"approximate: {s}", 0.0) for s in ("order", "factor", "features")
-            )
+            stages = (f"approximate: {stage}" for stage in ("order", "factor", "features"))
+            factor = sum(took.get(stage, 0.0) for stage in stages)
             spent[path] = [took["approximate"] - factor, factor, took["solve"]]
             machines[path] = machine
         began = time.perf_counter()
@@ -196,16 +195,12 @@ machine = SparseCholeskySVC(sigma=1.0, alpha={alpha:.4g}, l={l:.4g})"""
             bound = askey_exponent(n_features)
             return f"<b>positive definite</b> on any rows: {rule} (a whole l: {bound})"
         text = f"<b>not positive definite</b> on all rows: {rule}. Its transform "
-        if shape.negative.any():
-            return (
-                f"{text}is negative (red) from frequency "
-                f"{shape.frequencies[shape.negative][0]:.2g} on, and falls to "
-                f"{shape.transform.min():.0e} of its top"
-            )
-        return (
-            f"{text}turns negative beyond the frequencies shown or below what rounding lets one "
-            "see: hardly any rows would notice"
-        )
+        if wrong.any():
+            first, least = shape.frequencies[wrong][0], shape.transform.min()
+            text += f"is negative (red) from frequency {first:.2g} on, and falls to {least:.0e}"
+            return f"{text} of its top"
+        text += "turns negative beyond the frequencies shown or below what rounding lets one see"
+        return f"{text}: hardly any rows would notice"
 
 
 NAMES = "ABCD"

@@ -1,6 +1,5 @@
 """The published values of one study beside ours, as a notebook displays them."""
 
-from dataclasses import dataclass
 from html import escape
 
 from kernlab.lab.published import published_ids
@@ -15,14 +14,8 @@ _STYLES = {"reproduced": "#1a7f4b", "better": "#0062b0", "different": "#b3410f"}
 _NAMES_A_SET = ("data set not available", "data not found")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    html: str
-    text: str
-
-
 def compare(study, table, profile):
-    """The table of published and measured values as HTML and as text.
+    """The table of published and measured values as HTML and as text, by MIME type.
 
     Published numbers that have none of ours beside them are counted below the table by their
     reasons; the HTML unfolds them. Under the quick profile seconds and bytes measured here are left
@@ -31,7 +24,7 @@ def compare(study, table, profile):
     if study.id not in published_ids():
         own = "the paper prints no numbers", "its parameters are not the paper's"
         text = f"{study.id}: {own[not study.on_record]}"
-        return Comparison(f"<p>{escape(text)}</p>", text)
+        return {"text/html": f"<p>{escape(text)}</p>", "text/plain": text}
     card = score_study(study.id, table, profile, local=profile != "quick")
     if profile == "quick":
         here = card["unit"].isin(MACHINE_UNITS) & card["source"].isin(("live", "both"))
@@ -58,7 +51,7 @@ def compare(study, table, profile):
         unfolded = _table(("row", "column", "published", "unit"), short)
         summary = f"<summary>{len(found)}: {escape(reason)}</summary>"
         html.append(f"<details>{summary}{unfolded}</details>")
-    return Comparison("".join(html), "\n\n".join(text))
+    return {"text/html": "".join(html), "text/plain": "\n\n".join(text)}
 
 
 def parted(card):

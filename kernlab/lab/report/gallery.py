@@ -80,9 +80,7 @@ PARTS = {"scorecard": headline, "showdown": showdown}
 
 def renew_readme():
     """Write what the record says into README, and its figures; whether it was another before."""
-    root = project_root()
-    if root is None:
-        raise StudyError("README is part of a checkout of kernlab, and this is none.")
+    root = _checkout("README")
     for stem in RESULTS:
         study = stem.rpartition("-")[0]
         if (known := recorded(study)) is not None:
@@ -102,10 +100,7 @@ def renew_readme():
 
 def renew_gallery(profile="quick", out=None):
     """Copy chosen figures and all timing tables of a profile to figures/gallery; their paths."""
-    root = project_root()
-    if root is None:
-        raise StudyError("The gallery is part of a checkout of kernlab, and this is none.")
-    gallery = root / "figures" / "gallery"
+    gallery = _checkout("The gallery") / "figures" / "gallery"
     gallery.mkdir(parents=True, exist_ok=True)
     explorer = playground()
     explorer.set(gamma=3.0)
@@ -124,6 +119,12 @@ def renew_gallery(profile="quick", out=None):
     for name, content in made.items():
         write_whole(gallery / name, content)
     return [gallery / name for name in made]
+
+
+def _checkout(what):
+    if project_root() is None:
+        raise StudyError(f"{what} is part of a checkout of kernlab, and this is none.")
+    return project_root()
 
 
 def _page(names, provenance, profile):

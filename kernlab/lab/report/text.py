@@ -8,6 +8,7 @@ import pandas as pd
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
+from kernlab.lab.engine.rows import parameter_names
 from kernlab.runtime import format_bytes
 
 _SECONDS = "_seconds"
@@ -112,18 +113,13 @@ def timing_table(table):
 
     Columns that are empty throughout are left out.
     """
-    measured = [c for c in table if c.endswith(_SECONDS) or c.endswith("_accuracy")]
-    measured += [c for c in ("peak_bytes",) if c in table]
-    start, end = list(table).index("method"), list(table).index("seed")
-    parameters = list(table)[start + 1 : end]
-    keys = ["dataset", "variant", "method", *parameters]
-    rows = []
+    measured = [c for c in table if c.endswith((_SECONDS, "_accuracy")) or c == "peak_bytes"]
+    keys, rows = ["dataset", "variant", "method", *parameter_names(table)], []
     for key, group in table.groupby(keys, sort=False, dropna=False):
-        finished = group[group["status"] == "ok"]
+        done = group["status"] == "ok"
         cells = [as_text(k) if isinstance(k, int | float) else str(k) for k in key]
-        cells += [_median(finished[name], name) for name in measured]
-        messages = group["message"][group["status"] != "ok"]
-        rows.append([*cells, messages.iloc[0] if len(messages) else "ok"])
+        cells += [_median(group.loc[done, name], name) for name in measured]
+        rows.append([*cells, next(iter(group.loc[~done, "message"]), "ok")])
     header = [*keys, *measured, "status"]
     kept = [i for i in range(len(header)) if any(row[i] for row in rows)]
     return align([[row[i] for i in kept] for row in rows], [header[i] for i in kept])

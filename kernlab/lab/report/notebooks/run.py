@@ -1,8 +1,8 @@
 """Executing notebooks without a front end: with papermill, by this very Python, from anywhere."""
 
+import json
 import tempfile
 import time
-from collections.abc import Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,13 +163,11 @@ def plain_parameters(value):
 
     papermill would hand a NumPy number to the notebook as a text.
     """
-    if isinstance(value, Mapping):
-        return {str(name): plain_parameters(inner) for name, inner in value.items()}
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, list | tuple | set):
-        return [plain_parameters(inner) for inner in value]
-    return str(value) if isinstance(value, Path) else value
+
+    def plain(other):
+        return other.tolist() if hasattr(other, "tolist") else str(other)
+
+    return json.loads(json.dumps(value, default=plain))
 
 
 def _check_parameters(path, nb, parameters):
