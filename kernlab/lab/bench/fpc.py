@@ -11,10 +11,10 @@ import numpy as np
 from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import FPC
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.bench.harness import Asked, Growth, bench, samples, timed
+from kernlab.lab.bench.harness import Asked, Growth, bench, timed
 from kernlab.lab.engine import product
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of
-from kernlab.lab.papers.fpc.massive import generated_rows
+from kernlab.lab.papers.fpc.massive import generated_fit, generated_rows
 from kernlab.lab.papers.fpc.toy import course_of, toy
 from kernlab.lab.published import published
 
@@ -78,9 +78,7 @@ def _measure_generated(point):
     X, y = generated_rows(point["rows"], point["columns"], seed=0)
     FPC(point["degree"]).fit(X[:2000], y[:2000])
     model = FPC(point["degree"], n_centres=point["centres"], tol=0.0, max_iter=5)
-    row = fitted_row(model, samples(X, y))
-    trained = accuracy(model.predict(X[:100_000]), y[:100_000])
-    return row | {"data_bytes": X.nbytes + y.nbytes, "train_accuracy": trained}
+    return generated_fit(model, X, y)
 
 
 def _measure_tolerance(point):

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,11 +30,6 @@ def bench(id, title, question, grid, measure, asked=(), **more):
 
 
 # -------------------------------------------------------------------------------------- timing
-def samples(X, y, X_test=(), y_test=()):
-    """Rows and labels as `fitted_row` takes them."""
-    return SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test, y_valid=None)
-
-
 def timed(model, data, warm=200, **given):
     """The row of a fit, after one to `warm` rows of each class, which compiles."""
     warm_up(model, data, warm)

@@ -23,20 +23,11 @@ from kernlab.datasets import load_dataset
 from kernlab.estimators import LASN, LLSVM, KernelMachine, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
-from kernlab.lab.bench.harness import (
-    Asked,
-    Growth,
-    bench,
-    roofline,
-    samples,
-    seconds_of,
-    timed,
-    times,
-    waves,
-)
+from kernlab.lab.bench import harness
+from kernlab.lab.bench.harness import Asked, Growth, bench, roofline, seconds_of, waves
 from kernlab.lab.engine import NotRun, product
 from kernlab.lab.engine.measuring import call_limited
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of, signs, warm_up
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, samples, signs, warm_up
 from kernlab.lab.papers.lasn.tables import FIRST_ROWS, SOLVERS, landmarks_per_set
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_newton
@@ -235,8 +226,9 @@ def measure_sweep(point, seed):
         nested=nested, progress=False,
     )  # fmt: skip
     seconds = ("fit_seconds", "approximate_seconds", "solve_seconds", "predict_seconds")
-    row = shape_of(data.X_train) | {name: table[name].sum() for name in seconds}
-    return row | {
+    return {name: table[name].sum() for name in seconds} | {
+        "n_train": data.X_train.shape[0],
+        "n_features": data.X_train.shape[1],
         "gap": table["gap"].max(),
         "n_iter": int(table["n_iter"].max()),
         "test_accuracy": table["validation_accuracy"].max(),
@@ -246,7 +238,7 @@ def measure_sweep(point, seed):
 def measure_scaling(point, seed):
     """More and more rows of one kind."""
     data = samples(*waves(point["rows"], 20))
-    return timed(LASN(n_landmarks=LANDMARKS, C=C, random_state=0), data, warm=1000)
+    return harness.timed(LASN(n_landmarks=LANDMARKS, C=C, random_state=0), data, warm=1000)
 
 
 def measure_file(point, seed):
@@ -305,7 +297,7 @@ def _fit(name, k, asked, method, **more):
 def _swept(variant, k, asked):
     of, one = {"dataset": "w8a", "method": OURS, "variant": variant}, {"variant": "fit"}
     times = f"ratio: at most {asked} times one fit"
-    return Asked("w8a, {variant}", of, one | {"n_landmarks": k}, times, cells=times)
+    return Asked("w8a, {variant}", of, one | {"n_landmarks": k}, times, cells=harness.times)
 
 
 def _quicker(row, others):
@@ -315,7 +307,7 @@ def _quicker(row, others):
 def _to_memory(row, others):
     off = 100 * (row["objective"] / others["objective"].median() - 1.0)
     asked = f"ratio: at most 4 times memory's; 500 MB (held {row['child_peak_bytes'] / 1e6:.0f} MB)"
-    return times(row, others) | {"asked": f"{asked}; objective within 0.1 % ({off:+.3f} %)"}
+    return harness.times(row, others) | {"asked": f"{asked}; objective within 0.1 % ({off:+.3f} %)"}
 
 
 ASKED = (

@@ -17,9 +17,10 @@ from kernlab.estimators import SparseCholeskySVC
 from kernlab.estimators.sparse import best_sigma, cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.bench.harness import Asked, Growth, bench, samples, timed
+from kernlab.lab.bench.harness import Asked, Growth, bench, timed
 from kernlab.lab.engine import product
 from kernlab.lab.engine.measuring import call_limited
+from kernlab.lab.papers.common.fitting import samples
 from kernlab.lab.papers.sparse.cost import sigma_for
 from kernlab.lab.papers.sparse.matrix import EXPONENT, roll
 from kernlab.rows.products import distinct_rows

@@ -29,11 +29,11 @@ from kernlab.lab.report.scoring import score
 # ------------------------------------------------------------------------------------ data
 def test_samples_are_rows_of_the_set_with_signs():
     whole, some = sample("magic"), sample("magic", 500)
-    assert some.X.shape == (500, 10)
-    assert set(np.unique(some.y)) == {-1.0, 1.0}
-    assert np.allclose(whole.X.mean(axis=0), 0, atol=1e-9)
-    rows = {row.tobytes() for row in whole.X}
-    assert all(row.tobytes() in rows for row in some.X)
+    assert some.X_train.shape == (500, 10)
+    assert set(np.unique(some.y_train)) == {-1.0, 1.0}
+    assert np.allclose(whole.X_train.mean(axis=0), 0, atol=1e-9)
+    rows = {row.tobytes() for row in whole.X_train}
+    assert all(row.tobytes() in rows for row in some.X_train)
 
 
 # ----------------------------------------------------------------------- Figure 1, tolerances
@@ -178,12 +178,13 @@ def test_measured_cells_meet_the_published_ones(table4):
 
 def test_the_exact_intercept_is_that_of_the_exact_kernel():
     data = sample("checkerboard", 300)
-    kernel, _ = approximated("HSS", data.X, 0.3, 0, rel_tol=1e-10, abs_tol=1e-12)
-    (result,) = papers_steps(kernel, data.y, [1.0])
-    (found,) = exact_intercepts(kernel.kernel_, data.X, data.y, [result], [1.0], seed=0)
+    kernel, _ = approximated("HSS", data.X_train, 0.3, 0, rel_tol=1e-10, abs_tol=1e-12)
+    (result,) = papers_steps(kernel, data.y_train, [1.0])
+    (found,) = exact_intercepts(kernel.kernel_, data.X_train, data.y_train, [result], [1.0], seed=0)
     assert found == pytest.approx(result.intercept, abs=1e-6)
-    sums = decisions(kernel.kernel_, data.X_test, data.X, [result])
-    machine = HSSSVC(h=0.3, rel_tol=1e-10, abs_tol=1e-12, random_state=0).fit(data.X, data.y)
+    sums = decisions(kernel.kernel_, data.X_test, data.X_train, [result])
+    machine = HSSSVC(h=0.3, rel_tol=1e-10, abs_tol=1e-12, random_state=0)
+    machine.fit(data.X_train, data.y_train)
     np.testing.assert_allclose(
         sums[:, 0] + result.intercept, machine.decision_function(data.X_test), atol=1e-8
     )

@@ -4,7 +4,6 @@ import ctypes
 import time
 import warnings
 from contextlib import suppress
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.papers.across.contestants import CONTESTANTS
 from kernlab.lab.papers.across.protocol import foretold
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import fitted_row, shape_of
+from kernlab.lab.papers.common.fitting import fitted_row, samples, shape_of
 
 MACHINES = {
     "LASN": lambda k: LASN(k),
@@ -186,7 +185,7 @@ def measure_size(point, seed):
         warnings.simplefilter("ignore")  # of a few rows
         make(200).fit(X[:200], y[:200]).predict(X_test[:10])
     foretold(make, X, y, point["cap"], seed, contestant.smallest)
-    data = SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test, y_valid=None)
+    data = samples(X, y, X_test, y_test)
     with peak_memory() as peak:
         row = fitted_row(make(n), data)
     return row | {"fit_bytes": peak.bytes_added, "error": 1.0 - row["test_accuracy"]}

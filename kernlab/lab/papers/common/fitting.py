@@ -1,6 +1,7 @@
 """One estimator fitted to one data set, as the columns of a tidy row that all studies share."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import clone
@@ -38,6 +39,11 @@ def fitted_row(model, data, *, train_accuracy=False, **given):
     if result is not None:
         row |= solved(result, "objective", "gap", "kkt_residual")
     return row
+
+
+def samples(X, y, X_test=(), y_test=()):
+    """Rows and labels as `fitted_row` takes them."""
+    return SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test, y_valid=None)
 
 
 def shape_of(X):

@@ -149,7 +149,7 @@ def error_seconds(point):
 
 def measure_error(point, seed):
     """One row per level of the tree: ranks and bytes, and the quality of the whole."""
-    X = sample(point.dataset, point["rows"]).X
+    X = sample(point.dataset, point["rows"]).X_train
     kernel = HSSKernel(
         gamma=gamma_from_sigma(point["h"]), rel_tol=point["rel_tol"], max_rank=MAX_RANK,
         leaf_size=point["leaf_size"], mode=point.method, random_state=seed,
@@ -243,18 +243,19 @@ def _kernel(kind, X, h, seed):
 def measure_steps(point, seed):
     """A row for each number of steps; the last is the optimum with K~, however it is reached."""
     data, C = sample(point.dataset, point["rows"]), point["C"]
-    exact = _kernel(EXACT, data.X, point["h"], seed)
-    kernel = exact if point.method == EXACT else _kernel(point.method, data.X, point["h"], seed)
+    X, y = data.X_train, data.y_train
+    exact = _kernel(EXACT, X, point["h"], seed)
+    kernel = exact if point.method == EXACT else _kernel(point.method, X, point["h"], seed)
     beta = _large_enough(kernel, BETAS[point.variant])
-    results = {steps: machines.papers_steps(kernel, data.y, [C], steps, beta)[0] for steps in STEPS}
-    results["optimum"] = machines.converged(kernel, data.y, [C], tol=OPTIMUM, max_iter=3000)[0]
-    sums = machines.decisions(exact.kernel_, data.X_test, data.X, list(results.values()))
+    results = {steps: machines.papers_steps(kernel, y, [C], steps, beta)[0] for steps in STEPS}
+    results["optimum"] = machines.converged(kernel, y, [C], tol=OPTIMUM, max_iter=3000)[0]
+    sums = machines.decisions(exact.kernel_, data.X_test, X, list(results.values()))
     intercepts = np.array([result.intercept for result in results.values()])
     rows = []
     ours = machines.accuracies(sums + intercepts, data.y_test)
     for (steps, result), scored, column in zip(results.items(), ours, sums.T, strict=True):
         dual = np.abs(result.coefficients)
-        proof = certify_dual(lambda v: exact.matrix_ @ v, data.y, dual, C=C, loss="hinge")
+        proof = certify_dual(lambda v: exact.matrix_ @ v, y, dual, C=C, loss="hinge")
         with_best = machines.accuracies((column + proof.intercept)[:, None], data.y_test)
         row = {
             "at_optimum": steps == "optimum",
@@ -265,7 +266,7 @@ def measure_steps(point, seed):
             "kkt_residual": result.kkt_residual,
             "beta_used": beta,
         }
-        rows.append(data.shape | row)
+        rows.append(shape_of(X) | row)
     return rows
 
 
@@ -338,10 +339,10 @@ def measure_bound(point, seed):
     """Both optima and both sides of the bound."""
     data = sample(point.dataset, point["rows"])
     gamma = gamma_from_sigma(point["h"])
-    exact = ExactKernel(gamma=gamma).fit(data.X)
+    exact = ExactKernel(gamma=gamma).fit(data.X_train)
     kernel = HSSKernel(gamma=gamma, rel_tol=point["rel_tol"], leaf_size=64, random_state=seed)
-    kernel.fit(data.X)
-    n = len(data.y)
+    kernel.fit(data.X_train)
+    n = len(data.y_train)
     K, approximate = exact.matrix_, kernel.operator() @ np.eye(n)
     smallest, largest = la.eigvalsh(approximate)[[0, -1]]
     stand_in = kernel
@@ -349,13 +350,13 @@ def measure_bound(point, seed):
         lift = -smallest + ROUNDING * largest
         stand_in, approximate = machines.Lifted(kernel, lift), approximate + lift * np.eye(n)
         smallest += lift
-    x, x_residual = _minimiser(exact, data.y, point["C"])
-    other, other_residual = _minimiser(stand_in, data.y, point["C"])
+    x, x_residual = _minimiser(exact, data.y_train, point["C"])
+    other, other_residual = _minimiser(stand_in, data.y_train, point["C"])
     difference = approximate - K
     gap = abs(_value(K, x) - _value(approximate, other))
     quadratic = 0.5 * max(abs(v @ difference @ v) for v in (x, other))
     norm = la.norm(difference, 2)
-    return data.shape | {
+    return shape_of(data.X_train) | {
         "smallest_eigenvalue": smallest,
         "semidefinite": bool(smallest >= -ROUNDING * largest),
         "kernel_error": norm / la.norm(K, 2),

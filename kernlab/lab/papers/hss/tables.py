@@ -12,10 +12,10 @@ from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import RACQP, LibSVM
 from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, product
 from kernlab.lab.papers.common.cells import SECONDS, figures_by, of_printed_rows
-from kernlab.lab.papers.common.fitting import accuracy, certified, solved
+from kernlab.lab.papers.common.fitting import certified, fitted_row, shape_of, solved
 from kernlab.lab.papers.hss import machines
 from kernlab.lab.papers.hss.machines import HSS, MATRICES
-from kernlab.lab.papers.hss.sets import PAPERS, sample
+from kernlab.lab.papers.hss.sets import PAPERS, halves, sample
 from kernlab.lab.published import published
 from kernlab.runtime import memory_limit
 
@@ -112,51 +112,49 @@ def measure_admm(point, seed):
 
 def _after_ten_steps(data, h, costs, settings, seed):
     """A row for each matrix and C; new rows are scored by all of them in one pass."""
-    part = data.halves(HELD_OUT, seed)
+    part = halves(data, HELD_OUT, seed)
     rows, results, held_out, described = [], [], [], {}
     for matrix in MATRICES:
-        kernel, seconds = machines.approximated(matrix, data.X, h, seed, **settings)
+        kernel, seconds = machines.approximated(matrix, data.X_train, h, seed, **settings)
         about, found = _trained(kernel, data, machines.papers_steps, costs)
         about |= {"matrix": matrix, "approximate_seconds": seconds}
         results += found
-        rows += [about | _solution(*of_C, data.y) for of_C in zip(costs, found, strict=True)]
-        smaller, _ = machines.approximated(matrix, part.X, h, seed, **settings)
-        held_out += machines.papers_steps(smaller, part.y, costs)
+        rows += [about | _solution(*of_C, data.y_train) for of_C in zip(costs, found, strict=True)]
+        smaller, _ = machines.approximated(matrix, part.X_train, h, seed, **settings)
+        held_out += machines.papers_steps(smaller, part.y_train, costs)
         if matrix == HSS:
             described = _described(kernel)
     scored = _scored(kernel.kernel_, data, results, costs, seed)
     validated = _scored(kernel.kernel_, part, held_out, costs, seed)
     return [
-        row | scores | {"cv_accuracy": beside["test_accuracy"]} | described | data.shape
+        row | scores | {"cv_accuracy": beside["test_accuracy"]} | described
         for row, scores, beside in zip(rows, scored, validated, strict=True)
     ]
 
 
 def _at_the_optimum(data, h, costs, settings, seed):
     """A row for each C, where K~ is trained on until nothing changes any more."""
-    kernel, seconds = machines.approximated(HSS, data.X, h, seed, **settings)
-    exact = len(data.y) <= MOST_CERTIFIED
-    about, found = _trained(
-        kernel, data, machines.converged, costs, "exact" if exact else "approximate"
-    )
-    about |= {"matrix": HSS, "approximate_seconds": seconds} | _described(kernel) | data.shape
+    kernel, seconds = machines.approximated(HSS, data.X_train, h, seed, **settings)
+    certificate = "exact" if len(data.y_train) <= MOST_CERTIFIED else "approximate"
+    about, found = _trained(kernel, data, machines.converged, costs, certificate)
+    about |= {"matrix": HSS, "approximate_seconds": seconds} | _described(kernel)
     scored = _scored(kernel.kernel_, data, found, costs, seed)
     return [
-        about | _solution(C, result, data.y) | scores
+        about | _solution(C, result, data.y_train) | scores
         for C, result, scores in zip(costs, found, scored, strict=True)
     ]
 
 
 def _trained(kernel, data, train, costs, certificate="approximate"):
     began = time.perf_counter()
-    results = train(kernel, data.y, costs, certificate=certificate)
+    results = train(kernel, data.y_train, costs, certificate=certificate)
     seconds = time.perf_counter() - began
     factor = getattr(kernel, "timings_", {}).get("factor", 0.0)
     longest = max((result.trace for result in results), key=len)
     steps = longest[-1]["seconds"] - longest[0]["seconds"]
     steps *= len(longest) / max(len(longest) - 1, 1)
     matrix = getattr(kernel, "matrix_", kernel)
-    return {
+    return shape_of(data.X_train) | {
         "factor_seconds": factor,
         "solve_seconds": steps / len(costs),
         "train_seconds": seconds,
@@ -191,12 +189,12 @@ def _described(kernel):
 
 def _scored(kernel_function, data, results, every, seed):
     """For each result its accuracy on the test rows, also with the intercept that K would give."""
-    began = time.perf_counter()
-    sums = machines.decisions(kernel_function, data.X_test, data.X, results)
+    X, y, began = data.X_train, data.y_train, time.perf_counter()
+    sums = machines.decisions(kernel_function, data.X_test, X, results)
     seconds = (time.perf_counter() - began) / len(results)
     own = np.array([result.intercept for result in results])
     costs = [every[i % len(every)] for i in range(len(results))]
-    exact = machines.exact_intercepts(kernel_function, data.X, data.y, results, costs, seed)
+    exact = machines.exact_intercepts(kernel_function, X, y, results, costs, seed)
     pairs = zip(*(machines.accuracies(sums + b, data.y_test) for b in (own, exact)), strict=True)
     names = "test_accuracy", "exact_intercept_accuracy", "predict_seconds"
     return [dict(zip(names, (*pair, seconds), strict=True)) for pair in pairs]
@@ -297,24 +295,24 @@ def measure_heatmap(point, seed):
     data = sample(point.dataset, point["rows"] or None)
     ten = point.method == TEN_STEPS
     settings = SETTINGS["hss-t5"] if ten else TIGHT_TOLERANCES
-    kernel, seconds = machines.approximated(HSS, data.X, point["h"], seed, **settings)
+    kernel, seconds = machines.approximated(HSS, data.X_train, point["h"], seed, **settings)
     began = time.perf_counter()
-    results = (machines.papers_steps if ten else machines.converged)(kernel, data.y, costs)
+    results = (machines.papers_steps if ten else machines.converged)(kernel, data.y_train, costs)
     solving = time.perf_counter() - began
-    sums = machines.decisions(kernel.kernel_, data.X_test, data.X, results)
+    sums = machines.decisions(kernel.kernel_, data.X_test, data.X_train, results)
     intercepts = np.array([result.intercept for result in results])
     scored = machines.accuracies(sums + intercepts, data.y_test)
-    shared = data.shape | {
+    shared = shape_of(data.X_train) | {
         "approximate_seconds": seconds,
         "solve_seconds": solving / len(costs),
         "largest_rank": kernel.rank_,
     }
-    return [
-        {"C": C, "test_accuracy": value, "largest_dual": float(np.abs(result.coefficients).max())}
-        | solved(result, "n_iter", "kkt_residual", "converged")
-        | shared
-        for C, result, value in zip(costs, results, scored, strict=True)
-    ]
+    rows = []
+    for C, result, value in zip(costs, results, scored, strict=True):
+        row = shared | solved(result, "n_iter", "kkt_residual", "converged")
+        largest = float(np.abs(result.coefficients).max())
+        rows.append(row | {"C": C, "test_accuracy": value, "largest_dual": largest})
+    return rows
 
 
 def _best_cell(rows):
@@ -396,18 +394,9 @@ def measure_exact_kernel(point, seed):
         machine = RACQP(C=2.0 * point["C"], gamma=gamma, **settings)
     else:
         machine = LibSVM(C=point["C"], gamma=gamma, cache_size=1000)
-    began = time.perf_counter()
-    machine.fit(data.X, data.y)
-    fitted = time.perf_counter()
-    scored = accuracy(machine.predict(data.X_test), data.y_test)
-    row = data.shape | {
-        "fit_seconds": fitted - began,
-        "predict_seconds": time.perf_counter() - fitted,
-        "test_accuracy": scored,
-        "support": len(machine.support_) / len(data.y),
-    }
-    if len(data.y) <= MOST_CERTIFIED:
-        row |= certified(machine.certify(data.X, data.y))
+    row = fitted_row(machine, data) | {"support": len(machine.support_) / len(data.y_train)}
+    if len(data.y_train) <= MOST_CERTIFIED:
+        row |= certified(machine.certify(data.X_train, data.y_train))
     return row
 
 
