@@ -6,11 +6,9 @@ in one process with all threads that it can use, compiled code warm.
 """
 
 import time
-import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations import HSSKernel
 from kernlab.estimators import HSSSVC
@@ -19,7 +17,7 @@ from kernlab.kernels import gamma_from_sigma, kernel_product, make_kernel
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.bench.harness import Asked, Growth, bench, timed, times
 from kernlab.lab.engine import product
-from kernlab.lab.papers.common.fitting import shape_of, warm_up
+from kernlab.lab.papers.common.fitting import may_stop_short, shape_of, warm_up
 from kernlab.lab.papers.hss import tables
 from kernlab.lab.papers.hss.sets import sample
 from kernlab.lab.published import published
@@ -190,8 +188,7 @@ def _data(found, scored=True):
 
 
 def _row(machine, data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the row says whether it converged
+    with may_stop_short():
         row = timed(machine, data, WARM)
     return row | (_parts(machine) if isinstance(machine, HSSSVC) else {})
 

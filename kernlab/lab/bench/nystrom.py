@@ -6,14 +6,12 @@ same objective. Every side may use all threads; compiled code is warm before the
 """
 
 import tempfile
-import warnings
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.svm import LinearSVC
 
@@ -27,6 +25,7 @@ from kernlab.lab.bench import harness
 from kernlab.lab.bench.harness import Asked, Growth, bench, roofline, seconds_of, waves
 from kernlab.lab.engine import NotRun, product
 from kernlab.lab.engine.measuring import call_limited
+from kernlab.lab.papers.common import fitting
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, samples, signs, warm_up
 from kernlab.lab.papers.lasn.tables import FIRST_ROWS, SOLVERS, landmarks_per_set
 from kernlab.rows import as_rows
@@ -188,8 +187,7 @@ def liblinear(F, y, optimum, gap, dual, tolerances=TOLERANCES):
     """LIBLINEAR with the loosest tolerance that reaches the objective, and its solution."""
     for tol in tolerances:
         model = LinearSVC(C=C, dual=dual, tol=tol, max_iter=MAX_ITER, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the row says it
+        with fitting.may_stop_short():
             _, seconds = seconds_of(partial(model.fit, F, y))
         solution = model.coef_.ravel(), float(model.intercept_[0])
         row = _solved(F, y, optimum, solution, seconds, int(np.max(model.n_iter_)))

@@ -53,8 +53,7 @@ def measure_pair(point, seed):
         machine.plan()
     except ValueError as error:
         raise NotRun(str(error)) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a few rows
+    with warnings.catch_warnings(action="ignore"):  # of a few rows
         few = some_rows(data.X_train, data.y_train, 120, seed)
         machine_of(point["approximation"], point["solver"], few[0], point, seed).fit(*few)
     row = fitted_row(machine, data)

@@ -8,7 +8,6 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.costs import rates
 from kernlab.datasets import generators, load_dataset
@@ -19,7 +18,7 @@ from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.papers.across.contestants import CONTESTANTS
 from kernlab.lab.papers.across.protocol import foretold
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import fitted_row, samples, shape_of
+from kernlab.lab.papers.common.fitting import fitted_row, may_stop_short, samples, shape_of
 
 MACHINES = {
     "LASN": lambda k: LASN(k),
@@ -85,8 +84,7 @@ def measure_cost(point, seed):
     predicted = machine.predict_cost(X, y)
     if predicted.seconds > point["cap"]:
         raise NotRun(f"predicted to take {predicted.seconds:.0f} s, above {point['cap']:g} s")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is the time that is asked about
+    with may_stop_short():
         give_back()
         with peak_memory() as peak:
             clone(machine).fit(X, y)
@@ -181,8 +179,7 @@ def measure_size(point, seed):
     def make(rows):
         return contestant.make(point["dial"], rows, X.shape[1], seed).set_params(**fixed)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a few rows
+    with warnings.catch_warnings(action="ignore"):  # of a few rows
         make(200).fit(X[:200], y[:200]).predict(X_test[:10])
     foretold(make, X, y, point["cap"], seed, contestant.smallest)
     data = samples(X, y, X_test, y_test)

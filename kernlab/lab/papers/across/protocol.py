@@ -159,8 +159,7 @@ def searched(method, dataset, scaling, rows, test_rows, repeat, settings, search
     held, kept = order[: len(y) // 3], order[len(y) // 3 :]
     kept_X, kept_y, held_X, held_y = X[kept], y[kept], X[held], y[held]
     made = contestant.make(contestant.search, len(kept), X.shape[1], seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of settings that are tried, not of the one that is fitted
+    with warnings.catch_warnings(action="ignore"):  # of settings that are only tried
         few = some_rows(kept_X, kept_y, 40 * len(np.unique(y)), seed)
         contestant.make(contestant.search, len(few[1]), X.shape[1], seed).fit(*few).predict(held_X)
         began, tried = time.perf_counter(), []
@@ -204,8 +203,7 @@ def foretold(make, X, y, cap, seed, smallest=0):
     known, size, expected = [], max(FIRST_RUNG, int(smallest)), None
     while 2 * size <= len(y):
         part = some_rows(X, y, size, seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a fit that is not the one measured
+        with warnings.catch_warnings(action="ignore"):  # of a fit that is not the one measured
             began = time.perf_counter()
             make(size).fit(*part)
         known.append((size, time.perf_counter() - began))

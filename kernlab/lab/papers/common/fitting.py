@@ -1,10 +1,12 @@
 """One estimator fitted to one data set, as the columns of a tidy row that all studies share."""
 
 import time
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 
 def fitted_row(model, data, *, train_accuracy=False, **given):
@@ -73,6 +75,11 @@ def warm_up(model, data, rows=200):
     )
     small = clone(model).fit(data.X_train[some], data.y_train[some])
     small.predict(data.X_train[some])
+
+
+def may_stop_short():
+    """A context in which machines short of their optimum do not warn: their rows say it."""
+    return warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
 
 
 def signs(data, labels):

@@ -5,18 +5,16 @@ a machine trained on either decides as well as one trained on K~, compression ha
 """
 
 import time
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
-from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import gamma_from_sigma, kernel_product
-from kernlab.lab.papers.common.fitting import accuracy
+from kernlab.lab.papers.common.fitting import accuracy, may_stop_short
 from kernlab.solvers import solve_dual_admm
 
 HSS, IDENTITY, BLOCKS = "HSS", "K~ = I", "block diagonal"
@@ -46,8 +44,7 @@ def papers_steps(kernel, y, costs, steps=PAPERS_STEPS, beta="auto", **parameters
 
 def converged(kernel, y, costs, tol=1e-3, max_iter=1000, **parameters):
     """One result for each C at the optimum with K~; where that is not reached the table says so."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
+    with may_stop_short():
         costs = np.asarray(costs)
         return solve_dual_admm(kernel, y, C=costs, tol=tol, max_iter=max_iter, **parameters)
 
