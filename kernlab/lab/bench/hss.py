@@ -17,10 +17,10 @@ from kernlab.kernels import gamma_from_sigma, kernel_product, make_kernel
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.bench.harness import Asked, Growth, bench, timed, times
 from kernlab.lab.engine import product
-from kernlab.lab.papers.common.fitting import may_stop_short, shape_of, warm_up
+from kernlab.lab.papers.common.fitting import may_stop_short, seconds_in, shape_of, warm_up
 from kernlab.lab.papers.hss import tables
 from kernlab.lab.papers.hss.sets import sample
-from kernlab.lab.published import published
+from kernlab.lab.published import printed
 from kernlab.solvers import certify_dual
 
 HSS, PAPERS_MODE, EXACT = "HSS", "HSS, paper mode", "LIBSVM"
@@ -196,14 +196,9 @@ def _row(machine, data):
 def _parts(machine):
     """What the paper calls compression (with tree and neighbours) and factorisation (with the proof
     that beta is large enough), and what is held."""
-    timings = machine.timings_
-    compress, factor = (
-        sum(timings[f"approximate: {part}"] for part in parts)
-        for parts in (("tree", "neighbours", "compress"), ("definite", "factor"))
-    )
     return {
-        "compress_seconds": compress,
-        "factor_seconds": factor,
+        "compress_seconds": seconds_in(machine, "tree", "neighbours", "compress"),
+        "factor_seconds": seconds_in(machine, "definite", "factor"),
         "nbytes": machine.nbytes_,
         "beta": machine.beta_,
         "largest_rank": machine.approximation_.rank_,
@@ -237,15 +232,12 @@ def _exact_objectives(machine, point, data):
 # ------------------------------------------------------------------------------ what was asked
 def _beside_paper(row, others):
     """Compression and factorisation beside the paper's seconds."""
-    printed = published(f"hss-t{row['variant'][-1]}")
-    printed = printed[printed["row"] == row["dataset"]].set_index("column")["value"]
+    name, table = row["dataset"], printed(f"hss-t{row['variant'][-1]}")
     seconds = row["compress_seconds"] + row["factor_seconds"]
-    most = SETS[row["dataset"]][2][list(SETTINGS).index(row["variant"])]
-    return {
-        "seconds": seconds,
-        "ratio": (printed["compression time"] + printed["factorisation time"]) / seconds,
-        "asked": f"at most {most} s; accuracy {printed['accuracy']:.1f} %, within 0.5",
-    }
+    theirs = table[name, "compression time"] + table[name, "factorisation time"]
+    most = SETS[name][2][list(SETTINGS).index(row["variant"])]
+    asked = f"at most {most} s; accuracy {table[name, 'accuracy']:.1f} %, within 0.5"
+    return {"seconds": seconds, "ratio": theirs / seconds, "asked": asked}
 
 
 def _over_tolerance(row, others):

@@ -9,7 +9,6 @@ merging is not taken for sparsity.
 from functools import cache
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernlab.approximations.compact import radius_by_quantile
 from kernlab.datasets import load_dataset
@@ -20,7 +19,7 @@ from kernlab.lab.baselines import LibSVM
 from kernlab.lab.bench.harness import Asked, Growth, bench, timed
 from kernlab.lab.engine import product
 from kernlab.lab.engine.measuring import call_limited
-from kernlab.lab.papers.common.fitting import samples
+from kernlab.lab.papers.common.fitting import dense, samples, seconds_in
 from kernlab.lab.papers.sparse.cost import sigma_for
 from kernlab.lab.papers.sparse.matrix import EXPONENT, roll
 from kernlab.rows.products import distinct_rows
@@ -111,11 +110,9 @@ def _fit(machine, data, sigma, **given):
     row = timed(machine, data, warm=500, **given) | {"sigma": sigma}
     if not isinstance(machine, SparseCholeskySVC):
         return row
-    matrix, parts = machine.approximation_, machine.timings_
+    matrix = machine.approximation_
     columns = {
-        "assemble_seconds": sum(
-            parts[f"approximate: {part}"] for part in ("predict", "sort", "assemble")
-        ),
+        "assemble_seconds": seconds_in(machine, "predict", "sort", "assemble"),
         "near_rows": matrix.prediction_.per_row,
         "sparsity": machine.sparsity_,
         "objective": sum(result.objective for result in machine.results_),
@@ -133,15 +130,11 @@ def _curve(point):
     machine = _machine(point.method, sigma)
     if point.method == NEWTON:
         machine.set_params(l="askey-odd", merge=True)
-    X, y, given = _dense(data.X_train), data.y_train, {}
+    X, y, given = dense(data.X_train), data.y_train, {}
     if point.method == EXACT_DISTINCT and (distinct := distinct_rows(X, y)) is not None:
         X, y, given = X[distinct.first], y[distinct.first], {"sample_weight": distinct.counts}
-    row = _fit(machine, samples(X, y, _dense(data.X_test), data.y_test), sigma, **given)
+    row = _fit(machine, samples(X, y, dense(data.X_test), data.y_test), sigma, **given)
     return row | {"n_train": len(data.y_train)}
-
-
-def _dense(X):
-    return X.toarray() if sp.issparse(X) else X
 
 
 @cache
@@ -149,7 +142,7 @@ def chosen_sigma(name):
     """By cross-validation on the training rows, among widths that leave their matrix sparse."""
     data = load_dataset(name, paper="sparse")
     machine = SparseCholeskySVC(solver="newton", merge=True, random_state=0)
-    X, y = _dense(data.X_train), data.y_train
+    X, y = dense(data.X_train), data.y_train
     distinct = distinct_rows(X, y)
     held = X if distinct is None else X[distinct.first]
     widths = radius_by_quantile(held, FLOOR, random_state=0) / 3.0 * 2.0 ** -np.arange(4)

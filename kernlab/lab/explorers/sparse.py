@@ -15,6 +15,7 @@ from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared, Given
 from kernlab.lab.explorers.plane import BLUE, DARK, RED, empty_plane, heading, panel
 from kernlab.lab.explorers.samples import SHAPES
+from kernlab.lab.papers.common.fitting import seconds_in
 from kernlab.lab.papers.sparse.shatter import labellings, separating_line
 from kernlab.lab.plots.style import QUIET, method_colour, new_figure
 
@@ -45,8 +46,7 @@ machine = SparseCholeskySVC(C={C:.4g}, sigma={sigma:.4g}, solver="newton",
         for path in ("cholesky", "newton"):
             machine = SparseCholeskySVC(C=C, sigma=sigma, solver=path, ordering=ordering)
             took = machine.fit(rows.X, rows.y).timings_
-            stages = (f"approximate: {stage}" for stage in ("order", "factor", "features"))
-            factor = sum(took.get(stage, 0.0) for stage in stages)
+            factor = seconds_in(machine, "order", "factor", "features")
             spent[path] = [took["approximate"] - factor, factor, took["solve"]]
             machines[path] = machine
         began = time.perf_counter()

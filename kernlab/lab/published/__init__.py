@@ -62,6 +62,12 @@ def published(id):
     return frame
 
 
+def printed(id):
+    """The numbers of one table as a dictionary: (row, column) -> value."""
+    table = published(id).dropna(subset="value")
+    return {(cell.row, cell.column): cell.value for cell in table.itertuples()}
+
+
 def _kind(cell, entry):
     if cell.value != cell.value:
         return "none"

@@ -5,6 +5,7 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -48,9 +49,19 @@ def samples(X, y, X_test=(), y_test=()):
     return SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test, y_valid=None)
 
 
+def dense(X):
+    """Rows that may be sparse, filled in."""
+    return X.toarray() if sp.issparse(X) else X
+
+
 def shape_of(X):
     """Rows and features, as the columns of a tidy row."""
     return {"n_train": X.shape[0], "n_features": X.shape[1]}
+
+
+def seconds_in(machine, *parts):
+    """Seconds that parts of the approximation took."""
+    return sum(machine.timings_.get(f"approximate: {part}", 0.0) for part in parts)
 
 
 def solved(result, *columns):

@@ -15,7 +15,7 @@ from kernlab.kernels import make_kernel, resolve_gamma
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine import NotRun, Study, per_cent, product
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import accuracy, shape_of, signs
+from kernlab.lab.papers.common.fitting import accuracy, dense, shape_of, signs
 from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import name_rows, panels, ticks_at
 from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, dataset_marker, new_figure
@@ -32,8 +32,7 @@ def two_class_rows(name, seed):
     parts = []
     for X, y in ((data.X_train, data.y_train), (data.X_test, data.y_test)):
         rows = np.sort(rng.permutation(X.shape[0])[:MAX_ROWS])
-        X = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
-        parts += [X, signs(data, y[rows])]
+        parts += [dense(X[rows]), signs(data, y[rows])]
     return parts
 
 

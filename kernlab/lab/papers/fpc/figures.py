@@ -14,7 +14,7 @@ from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.registry import declared, figure
 from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure
 from kernlab.lab.plots.sweeps import draw_methods, published_values
-from kernlab.lab.published import published
+from kernlab.lab.published import printed
 from kernlab.runtime import format_bytes
 
 RIDGE = (
@@ -470,7 +470,7 @@ def _draw_labelled(ax, labelled, study):
         names.append(f"{row.dataset}, {row.method}{centres}")
     colours = [method_colour(method) for method in labelled["method"]]
     ax.scatter(100 * labelled["test_accuracy"], range(len(names)), color=colours, s=40, zorder=3)
-    paper = published(study).set_index(["row", "column"])["value"]["FPC", "accuracy"]
+    paper = printed(study)["FPC", "accuracy"]
     ax.axvline(paper, lw=0.9, **GUIDE)
     ax.annotate(
         "paper ", (paper, 0.97), xycoords=("data", "axes fraction"), fontsize=7.5, color=QUIET,

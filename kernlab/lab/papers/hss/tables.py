@@ -16,7 +16,7 @@ from kernlab.lab.papers.common.fitting import certified, fitted_row, shape_of, s
 from kernlab.lab.papers.hss import machines
 from kernlab.lab.papers.hss.machines import HSS, MATRICES
 from kernlab.lab.papers.hss.sets import PAPERS, halves, sample
-from kernlab.lab.published import published
+from kernlab.lab.published import printed, published
 from kernlab.runtime import memory_limit
 
 COSTS, WIDTHS = (0.1, 1.0, 10.0), (0.1, 1.0, 10.0)
@@ -42,9 +42,7 @@ SHAPES = {  # training rows, test rows, features: for predicted seconds
 
 def best_width(name):
     """The h that the paper chose."""
-    table = published("hss-t5")
-    found = table[(table["row"] == name) & (table["column"] == "best h")]["value"]
-    return float(found.iloc[0]) if len(found) else 1.0
+    return printed("hss-t5").get((name, "best h"), 1.0)
 
 
 @catalogued("hss-t4", "Table 4: ADMM with a coarse approximation", accuracy="coarse")
@@ -228,7 +226,7 @@ def _measured(study, table):
 
     Where several C tie, the printed ones count as found if they are among the best here.
     """
-    printed, cells = published(study), []
+    paper, cells = published(study), []
     steps = table[(table["method"] == TEN_STEPS) & (table["matrix"] == HSS)]
     for name, rows in steps.groupby("dataset", sort=False):
         best = chosen(rows, "test_accuracy")
@@ -241,12 +239,12 @@ def _measured(study, table):
             (name, "best h", best["h"]),
             (name, "accuracy", 100 * best["test_accuracy"]),
         ]
-        places = printed[(printed["row"] == name) & printed["column"].str.startswith("best C")]
+        places = paper[(paper["row"] == name) & paper["column"].str.startswith("best C")]
         cells += [
             (name, place.column, place.value if place.value in set(ties["C"]) else best["C"])
             for place in places.itertuples()
         ]
-    return as_cells(of_printed_rows(cells, printed))
+    return as_cells(of_printed_rows(cells, paper))
 
 
 GRID_COSTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -334,9 +332,9 @@ PAIR_SECONDS, STEP_SECONDS = 1.5e-8, 1.5e-9
 
 def best_costs(name):
     """The values of C that tied in the paper's search; LIBSVM and RACQP were run with one."""
-    table = published("hss-t5")
-    rows = table[(table["row"] == name) & table["column"].str.startswith("best C")]
-    return tuple(rows["value"]) or (1.0, 10.0)
+    tied = (C for (row, column), C in printed("hss-t5").items()
+            if row == name and column.startswith("best C"))  # fmt: skip
+    return tuple(tied) or (1.0, 10.0)
 
 
 @catalogued("hss-t2", "Table 2: LIBSVM at the same h and C", program="LIBSVM")
@@ -378,11 +376,10 @@ def exact_kernel_seconds(point):
         pairs, steps = SHAPES[point.dataset][0] ** 2, RACQP_STEPS[point.variant]
         again = 1 if 16 * pairs <= memory_limit(None) else steps
         return pairs * (again * PAIR_SECONDS + steps * STEP_SECONDS)
-    table = published("hss-t2")
-    found = table[(table["row"] == point.dataset) & (table["column"] == "time")]["value"].dropna()
-    if point.dataset in PAPERS and found.empty:
+    seconds = printed("hss-t2").get((point.dataset, "time"))
+    if point.dataset in PAPERS and seconds is None:
         return 36_000.0  # the paper stopped it after ten hours
-    return FASTER * float(found.iloc[0]) if len(found) else None
+    return None if seconds is None else FASTER * seconds
 
 
 def measure_exact_kernel(point, seed):

@@ -9,7 +9,7 @@ from kernlab.datasets import generators
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.lab.engine import NotRun, Study, Tolerance, as_cells, catalogued, product
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import solved
+from kernlab.lab.papers.common.fitting import seconds_in, solved
 from kernlab.lab.papers.sparse.matrix import EXPONENT, roll
 from kernlab.runtime import MemoryLimitError, njit
 
@@ -101,19 +101,14 @@ def measure_cost(point, seed):
         machine.fit(X, y)
     except MemoryLimitError as error:
         raise NotRun(str(error)) from None
-    timings = machine.timings_
-    assemble, factor = (
-        sum(timings.get(f"approximate: {part}", 0.0) for part in parts)
-        for parts in (("predict", "sort", "assemble"), ("order", "factor", "features"))
-    )
     return shared | {
         "entries": machine.approximation_.matrix_.nnz,
         "entries_of_factor": machine.approximation_.factor_nonzeros_,
-        "assemble_seconds": assemble,
-        "factor_seconds": factor,
-        "solve_seconds": timings["solve"],
-        "approximate_seconds": timings["approximate"],
-        "fit_seconds": timings["total"],
+        "assemble_seconds": seconds_in(machine, "predict", "sort", "assemble"),
+        "factor_seconds": seconds_in(machine, "order", "factor", "features"),
+        "solve_seconds": machine.timings_["solve"],
+        "approximate_seconds": machine.timings_["approximate"],
+        "fit_seconds": machine.timings_["total"],
         **solved(machine.result_, "kkt_residual", "gap", "n_iter"),
     }
 

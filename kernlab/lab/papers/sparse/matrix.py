@@ -11,7 +11,7 @@ from kernlab.datasets import generators, load_dataset
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
 from kernlab.lab.engine import NotRun, Positive, Study, as_cells, catalogued, product, several
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.common.fitting import dense, shape_of
 
 EXPONENT = 3  # Askey's for three features, and the thesis' odd one
 DENSE_ROWS = 600  # of matrices that are looked at in full
@@ -32,8 +32,7 @@ def _rows_of(point):
     if point.dataset == "swiss-roll":
         return roll(DENSE_ROWS)[0], SIGMA
     data = load_dataset(point.dataset, paper="sparse")
-    X = data.X_train[:DENSE_ROWS]
-    X = X.toarray() if sp.issparse(X) else X
+    X = dense(data.X_train[:DENSE_ROWS])
     return X, compact.radius_by_quantile(X, 0.95, 0) / 3.0
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 
 from kernlab.approximations import compact
@@ -13,7 +12,7 @@ from kernlab.lab.baselines import LibSVM
 from kernlab.lab.engine import ParameterError, Share, Study, catalogued, product, several
 from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.data_tables import counted
-from kernlab.lab.papers.common.fitting import accuracy, shape_of, solved
+from kernlab.lab.papers.common.fitting import accuracy, dense, shape_of, solved
 from kernlab.lab.published import published
 
 SPARSE, EXACT = "sparse Newton", "LIBSVM"
@@ -61,7 +60,7 @@ def _some_rows(point):
 
 
 def _part(X, y, size):
-    X = X.toarray() if sp.issparse(X) else X
+    X = dense(X)
     if len(y) <= size:
         return X, y
     rows, _ = train_test_split(np.arange(len(y)), train_size=size, stratify=y, random_state=0)
@@ -192,8 +191,7 @@ def scalings(datasets=None, seed=0):
 
 def measure_scaling(point, seed):
     """The sparsity that a scaling gives at the printed sigma, and what the near rows are."""
-    X = load_dataset(point.dataset, paper="sparse", scaling=point.variant).X_train
-    X = X.toarray() if sp.issparse(X) else X
+    X = dense(load_dataset(point.dataset, paper="sparse", scaling=point.variant).X_train)
     n, cut_off = X.shape[0], 3.0 * point["sigma"]
     near, equal, nearest = _neighbours(X, cut_off, seed)
     entries = round(n * (1.0 + near.mean()))
