@@ -144,21 +144,20 @@ def _accuracies(table):
 
 def _measured(table):
     """The published rows: the listing's exponent, and l = 3 where it was run."""
-    cells = []
+    cells = {}
     for name, row in protocol_rows("sparse")[1]:
-        runs = table[table["dataset"] == name]
-        for exponent in _exponents(FEATURES[name]):
-            label = ROWS.get((name, exponent))
-            if label is None and exponent != _exponents(FEATURES[name])[0]:
-                continue
-            cells += _cells(runs, label or row, exponent)
-    cells += _said_in_the_text({(row, column): value for row, column, value in cells})
-    return as_cells(cells)
+        first, *others = _exponents(FEATURES[name])
+        labels = {first: ROWS.get((name, first), row)}
+        labels |= {l: ROWS[name, l] for l in others if (name, l) in ROWS}
+        for exponent, label in labels.items():
+            cells |= _cells(table[table["dataset"] == name], label, exponent)
+    cells |= _said_in_the_text(cells)
+    return as_cells([(*place, value) for place, value in cells.items()])
 
 
 def _said_in_the_text(found):
     """What Section 6 says about the table, from the cells measured; and the settings in use."""
-    cells = []
+    cells = {}
     for row in dict.fromkeys(row for row, _ in found):
         exact, sparse = (found.get((row, f"{c} time")) for c in ("RBF", "sparse RBF"))
         if exact is None or sparse is None:
@@ -171,34 +170,29 @@ def _said_in_the_text(found):
             "accuracy loss against RBF": 100 * loss,
             "time reduction, repeated": 100 * (1.0 - sparse / exact),
         }
-        cells += [(row, column, said[column]) for column in SAID.get(row, ())]
+        cells |= {(row, column): said[column] for column in SAID.get(row, ())}
     reductions = [found.get((row, "time reduction")) for row in FIRST_ROWS]
     if None not in reductions:
-        ends = {"from": min(reductions), "to": max(reductions)}
-        cells += [("first three rows", f"time reduction {e}", 100 * r) for e, r in ends.items()]
+        cells["first three rows", "time reduction from"] = 100 * min(reductions)
+        cells["first three rows", "time reduction to"] = 100 * max(reductions)
     if found:
         machine = SparseCholeskySVC()
-        cells += [("setting", "C", machine.C), ("setting", "added to the diagonal", machine.shift)]
+        cells["setting", "C"] = machine.C
+        cells["setting", "added to the diagonal"] = machine.shift
     return cells
 
 
 def _cells(runs, label, exponent):
-    cells, seconds = [], {}
-    for method, column in COLUMNS.items():
-        rows = runs[(runs["method"] == method) & runs["l"].isin([exponent, 0])]
-        if rows.empty:
-            continue
-        row = rows.iloc[0]
-        seconds[method] = row["fit_seconds"]
-        cells += [
-            (label, f"{column} accuracy", row["test_accuracy"]),
-            (label, f"{column} time", row["fit_seconds"]),
-        ]
+    rows = runs[runs["l"].isin([exponent, 0])].drop_duplicates("method").set_index("method")
+    cells = {}
+    for method in [method for method in COLUMNS if method in rows.index]:
+        row, column = rows.loc[method], COLUMNS[method]
+        cells |= {f"{column} accuracy": row["test_accuracy"], f"{column} time": row["fit_seconds"]}
         if method == CHOLESKY:
-            cells += [(label, "sparsity", row["sparsity"]), (label, "sigma", row["sigma"])]
-    if {CHOLESKY, EXACT} <= set(seconds):
-        cells.append((label, "time reduction", 1.0 - seconds[CHOLESKY] / seconds[EXACT]))
-    return cells
+            cells |= {name: row[name] for name in ("sparsity", "sigma")}
+    if {CHOLESKY, EXACT} <= set(rows.index):
+        cells["time reduction"] = 1.0 - cells["sparse RBF time"] / cells["RBF time"]
+    return {(label, column): value for column, value in cells.items()}
 
 
 SIGMAS = {
