@@ -1,8 +1,6 @@
 """One timed wrapper around the classifiers that kernlab's methods are compared with."""
 
 import pickle
-import time
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 
@@ -18,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernlab.kernels import resolve_gamma
 from kernlab.rows import validate_rows
-from kernlab.runtime import require_memory, row_blocks
+from kernlab.runtime import Stopwatch, require_memory, row_blocks
 from kernlab.solvers import certify_primal
 from kernlab.solvers.linear.liblinear import dual_near, liblinear_rows
 from kernlab.solvers.problems import row_costs
@@ -74,10 +72,10 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Train on the rows of X, weighted by `sample_weight`."""
-        began = time.perf_counter()
+        watch = Stopwatch()
         self.timings_, self.n_iter_ = {"approximate": 0.0, "solve": 0.0}, 1
         self._fit(self._training_rows(X, y, sample_weight, reset=True))
-        self.timings_.setdefault("total", time.perf_counter() - began)
+        self.timings_.setdefault("total", watch.total)
         return self
 
     def decision_function(self, X):
@@ -150,12 +148,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
         """The classes that are told from the rest: of two, the second."""
         return [1] if len(self.classes_) == 2 else range(len(self.classes_))
 
-    @contextmanager
     def _clock(self, stage):
-        """Add the seconds spent inside to a stage of `timings_`."""
-        began = time.perf_counter()
-        yield
-        self.timings_[stage] += time.perf_counter() - began
+        """A context whose seconds are added to those of a stage."""
+        return Stopwatch(self.timings_).stage(stage)
 
 
 @dataclass(eq=False, repr=False)

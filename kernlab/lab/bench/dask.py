@@ -15,8 +15,9 @@ import numpy as np
 
 from kernlab.cluster import Column, Part
 from kernlab.estimators import FPC, LASN, sweep
-from kernlab.lab.bench.harness import Asked, bench, seconds_of, times
+from kernlab.lab.bench.harness import Asked, bench, times
 from kernlab.lab.engine import NotRun, product
+from kernlab.lab.papers.common.fitting import seconds_of
 from kernlab.runtime import Stopwatch, on_one_thread
 from kernlab.solvers.newton.cluster import Setting, evaluate_part
 
@@ -107,7 +108,7 @@ def _measure(point, seed):
         else:
             rows = persisted(client, *rows)
         _run(work, p, *some)
-        (objective, n_iter), seconds = seconds_of(lambda: _run(work, p, *rows), repeats=1)
+        (objective, n_iter), seconds = seconds_of(lambda: _run(work, p, *rows))
         row = {"n_train": n, "n_features": p, "fit_seconds": seconds}
         row |= {"objective": objective, "n_iter": n_iter}
         if point.method == CLUSTER:
@@ -218,7 +219,7 @@ def _measure_scaling(point, seed):
             X, y = persisted(client, *generated(workers * n, p, blocks=4 * workers))
             machine = LASN(k, gamma=1.0 / p, random_state=0)
             machine.with_params().fit(*generated(QUICK_ROWS, p, blocks=2))
-            _, seconds = seconds_of(partial(machine.fit, X, y), repeats=1)
+            _, seconds = seconds_of(partial(machine.fit, X, y))
             spent = machine.timings_
             told = {"overhead": _overhead(client, k)}
         trace = machine.result_.trace

@@ -1,6 +1,5 @@
 """What all benches share: fits timed alike, and lines of what was asked beside what was reached."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -34,16 +33,6 @@ def timed(model, data, warm=200, **given):
     """The row of a fit, after one to `warm` rows of each class, which compiles."""
     warm_up(model, data, warm)
     return fitted_row(model, data, **given)
-
-
-def seconds_of(function, repeats=5):
-    """What it returns and the seconds it takes: their median, where milliseconds allow repeats."""
-    seconds = []
-    while not seconds or (len(seconds) < repeats and sum(seconds) < 1.0):
-        began = time.perf_counter()
-        found = function()
-        seconds.append(time.perf_counter() - began)
-    return found, float(np.median(seconds))
 
 
 def waves(n, columns=20, seed=0):

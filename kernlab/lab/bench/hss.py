@@ -5,7 +5,6 @@ and ranks where ranks decay, and the optimum beside LIBSVM's on growing parts of
 in one process with all threads that it can use, compiled code warm.
 """
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,7 @@ from kernlab.kernels import gamma_from_sigma, kernel_product, make_kernel
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.bench.harness import Asked, Growth, bench, timed, times
 from kernlab.lab.engine import product
-from kernlab.lab.papers.common.fitting import may_stop_short, seconds_in, shape_of, warm_up
+from kernlab.lab.papers.common.fitting import seconds_in, seconds_of, shape_of, unfinished, warm_up
 from kernlab.lab.papers.hss import tables
 from kernlab.lab.papers.hss.sets import sample
 from kernlab.lab.published import printed
@@ -109,10 +108,8 @@ def measure_grid(point, seed):
     data = _data(sample(point.dataset, point.get("rows")))
     machine = HSSSVC(1.0, point["h"], random_state=seed, **SETTINGS["table 4"])
     warm_up(machine, data, WARM)
-    began = time.perf_counter()
     machines = [machine.with_params(C=C) for C in COSTS]
-    fit_together(machines, data.X_train, data.y_train)
-    seconds = time.perf_counter() - began
+    _, seconds = seconds_of(lambda: fit_together(machines, data.X_train, data.y_train))
     return shape_of(data.X_train) | {
         "fit_seconds": seconds,
         "approximate_seconds": sum(one.timings_["approximate"] for one in machines),
@@ -154,11 +151,11 @@ def measure_decay(point, seed):
         X = np.random.default_rng(seed).normal(size=(point["rows"], CUBE[1]))
     else:
         X = sample(point.dataset, point.get("rows")).X_train
-    began = time.perf_counter()
     kernel = HSSKernel(
         gamma=gamma_from_sigma(point["h"]), rel_tol=10.0 ** -point["digits"], random_state=seed
-    ).fit(X)
-    row = {"approximate_seconds": time.perf_counter() - began, "nbytes": kernel.nbytes}
+    )
+    _, seconds = seconds_of(lambda: kernel.fit(X))
+    row = {"approximate_seconds": seconds, "nbytes": kernel.nbytes}
     return row | shape_of(X) | _quality(kernel, seed)
 
 
@@ -188,7 +185,7 @@ def _data(found, scored=True):
 
 
 def _row(machine, data):
-    with may_stop_short():
+    with unfinished():
         row = timed(machine, data, WARM)
     return row | (_parts(machine) if isinstance(machine, HSSSVC) else {})
 

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.kernels import make_kernel
-from kernlab.lab.bench.harness import bench, seconds_of
+from kernlab.lab.bench.harness import bench
 from kernlab.lab.engine import product
-from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.common.fitting import seconds_of, shape_of
 
 METHODS = {"kernlab": make_kernel("rbf", gamma=0.5), "scikit-learn": partial(rbf_kernel, gamma=0.5)}
 SHAPES = {"quick": ((20_000, 500, 22),), "standard": ((50_000, 1000, 22), (50_000, 1000, 300))}
@@ -34,7 +34,7 @@ def _measure(point, seed):
     else:
         X = rng.standard_normal((n, p)).astype(point.variant)
     METHODS[point.method](X, X[:k])
-    values, seconds = seconds_of(lambda: METHODS[point.method](X, X[:k]))
+    values, seconds = seconds_of(lambda: METHODS[point.method](X, X[:k]), 5)
     row = {"approximate_seconds": seconds, "nanoseconds_per_value": 1e9 * seconds / values.size}
     return shape_of(X) | row
 

@@ -22,7 +22,7 @@ from kernlab.estimators import LASN, LLSVM, KernelMachine, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
 from kernlab.lab.bench import harness
-from kernlab.lab.bench.harness import Asked, Growth, bench, roofline, seconds_of, waves
+from kernlab.lab.bench.harness import Asked, Growth, bench, roofline, waves
 from kernlab.lab.engine import NotRun, product
 from kernlab.lab.engine.measuring import call_limited
 from kernlab.lab.papers.common import fitting
@@ -138,7 +138,7 @@ def measure_equal_gap(point, seed):
         return _lasn_row(LASN(k, landmarks=points, gamma=gamma, C=C, random_state=seed, **settings),
                          data)  # fmt: skip
     y, mapper = signs(data, data.y_train), Nystroem(gamma=gamma, n_components=k, random_state=0)
-    F, mapped = seconds_of(lambda: mapper.fit(points).transform(data.X_train), repeats=1)
+    F, mapped = fitting.seconds_of(lambda: mapper.fit(points).transform(data.X_train))
     optimum = solve_newton(F, y, C=C, intercept="penalised").objective
     row = liblinear(F, y, optimum, GAP, dual=False)
     w, b = row.pop("solution")
@@ -159,7 +159,7 @@ def measure_solver(point, seed):
     if point.method == "LA-SN":
         stop = {"tol": 1.0, "gap_tol": SOLVER_GAP} if point.variant == TO_GAP else {}
         solve(F[:500], y[:500])  # compiled before the clock starts
-        result, seconds = seconds_of(lambda: solve(F, y, **stop))
+        result, seconds = fitting.seconds_of(lambda: solve(F, y, **stop), 5)
         solution = result.coefficients, result.intercept
         row = _solved(F, y, optimum, solution, seconds, result.n_iter)
     else:
@@ -187,8 +187,8 @@ def liblinear(F, y, optimum, gap, dual, tolerances=TOLERANCES):
     """LIBLINEAR with the loosest tolerance that reaches the objective, and its solution."""
     for tol in tolerances:
         model = LinearSVC(C=C, dual=dual, tol=tol, max_iter=MAX_ITER, random_state=0)
-        with fitting.may_stop_short():
-            _, seconds = seconds_of(partial(model.fit, F, y))
+        with fitting.unfinished():
+            _, seconds = fitting.seconds_of(partial(model.fit, F, y), 5)
         solution = model.coef_.ravel(), float(model.intercept_[0])
         row = _solved(F, y, optimum, solution, seconds, int(np.max(model.n_iter_)))
         if row["gap"] <= gap or seconds > ENOUGH_SECONDS or row["n_iter"] >= MAX_ITER:

@@ -1,7 +1,6 @@
 """What a fit takes: beside its prediction, and as rows and landmarks grow."""
 
 import ctypes
-import time
 import warnings
 from contextlib import suppress
 
@@ -18,7 +17,7 @@ from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.papers.across.contestants import CONTESTANTS
 from kernlab.lab.papers.across.protocol import foretold
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import fitted_row, may_stop_short, samples, shape_of
+from kernlab.lab.papers.common.fitting import fitted_row, samples, seconds_of, shape_of, unfinished
 
 MACHINES = {
     "LASN": lambda k: LASN(k),
@@ -84,13 +83,12 @@ def measure_cost(point, seed):
     predicted = machine.predict_cost(X, y)
     if predicted.seconds > point["cap"]:
         raise NotRun(f"predicted to take {predicted.seconds:.0f} s, above {point['cap']:g} s")
-    with may_stop_short():
+    with unfinished():
         give_back()
         with peak_memory() as peak:
             clone(machine).fit(X, y)
-        began = time.perf_counter()
-        machine.fit(X, y)  # once more: what is compiled has been compiled
-        spent = time.perf_counter() - began
+        # Once more: what is compiled has been compiled.
+        _, spent = seconds_of(lambda: machine.fit(X, y))
     return shape_of(X) | {
         "fit_seconds": spent,
         "approximate_seconds": machine.timings_.get("approximate"),

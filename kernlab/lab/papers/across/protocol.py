@@ -9,7 +9,7 @@ foretell it.
 import time
 import warnings
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
 
 import numpy as np
@@ -23,7 +23,7 @@ from kernlab.lab.engine import Count, NotRun, Positive, Study, catalogued, one_o
 from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.engine.study import derive_seed, per_cent
 from kernlab.lab.papers.across.contestants import CONTESTANTS, KERNEL_MACHINES, SHARE
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, seconds_of
 
 SETS = {
     "magic": "standard", "default": "standard", "susy-30000": "standard", "a9a": "none",
@@ -204,9 +204,7 @@ def foretold(make, X, y, cap, seed, smallest=0):
     while 2 * size <= len(y):
         part = some_rows(X, y, size, seed)
         with warnings.catch_warnings(action="ignore"):  # of a fit that is not the one measured
-            began = time.perf_counter()
-            make(size).fit(*part)
-        known.append((size, time.perf_counter() - began))
+            known.append((size, seconds_of(partial(make(size).fit, *part))[1]))
         if known[-1][1] > cap / 3:
             raise NotRun(
                 f"a fit on {size:,} of {len(y):,} rows took {known[-1][1]:.0f} s already: all "
@@ -230,13 +228,10 @@ def foretold(make, X, y, cap, seed, smallest=0):
 def _tested(model, data, cap):
     """Error, seconds and rows of the test: fewer rows where all would take longer than the cap."""
     X, y = data.X_test, data.y_test
-    began = time.perf_counter()
-    model.predict(X[:TIMED_ROWS])
-    each = (time.perf_counter() - began) / min(TIMED_ROWS, len(y))
+    each = seconds_of(lambda: model.predict(X[:TIMED_ROWS]))[1] / min(TIMED_ROWS, len(y))
     rows = slice(0, max(TIMED_ROWS, int(cap / each)))
-    began = time.perf_counter()
-    share = accuracy(model.predict(X[rows]), y[rows])
-    seconds, tested = time.perf_counter() - began, len(y[rows])
+    predicted, seconds = seconds_of(lambda: model.predict(X[rows]))
+    share, tested = accuracy(predicted, y[rows]), len(predicted)
     return {
         "test_rows_seen": tested,
         "predict_seconds": seconds,

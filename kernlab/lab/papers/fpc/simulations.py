@@ -9,7 +9,7 @@ from kernlab.datasets import generators
 from kernlab.lab.engine import Study, Tolerance, catalogued, product
 from kernlab.lab.engine.study import as_cells, per_cent
 from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import may_stop_short, shape_of
+from kernlab.lab.papers.common.fitting import shape_of, unfinished
 from kernlab.lab.papers.fpc.toy import DEGREE, MACHINES, errors, fit_degrees, judged, passing, toy
 
 REPEATS = {"quick": 5, "standard": 20, "paper": 50}
@@ -212,7 +212,7 @@ def _best_polynomial_machine(degree, X, y, X_test, y_test):
     for cost in COSTS / scale:
         kernel = {"kernel": "poly", "degree": degree, "gamma": 1.0, "coef0": 1.0}
         machine = SVC(C=cost, max_iter=SVM_STEPS, **kernel)
-        with may_stop_short():
+        with unfinished():
             machine.fit(X, y)
         finished = int(machine.n_iter_[0] < SVM_STEPS)
         rows.append({"C": cost, "finished": finished} | errors(machine, X, y, X_test, y_test))

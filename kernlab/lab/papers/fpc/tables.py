@@ -24,7 +24,7 @@ from kernlab.lab.engine import NotRun, Study, Tolerance, catalogued, product
 from kernlab.lab.engine.study import ENOUGH_REPEATS, as_cells, per_cent, spread_cell
 from kernlab.lab.papers.common.cells import SECONDS, figures_by
 from kernlab.lab.papers.common.data_tables import counted
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, may_stop_short, warm_up
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, unfinished, warm_up
 
 PAPERS = ("SVM-RBF", "SVM-Poly", "RF", "FPC")
 BOOSTING = {"Boosting": 1.0, "eps-boosting": 0.1}  # how much of a tree is taken
@@ -68,7 +68,7 @@ LIBSVM_STEPS = 5_000_000  # of the machine that is timed
 def measured_row(method, data, budget, seed):
     """Tune, fit, and say how good, how fast, and how sparse the machine is."""
     model, chosen = tuned(method, data, BUDGETS[budget], seed)
-    with may_stop_short():
+    with unfinished():
         warm_up(model, data)
     return chosen | fitted_row(model, data) | {"sparsity": sparsity(model)}
 
@@ -81,7 +81,7 @@ def tuned(method, data, budget, seed):
     rows = slice(None) if forest else _some_rows(data.y_train, budget.rows, seed)
 
     def score(candidate):
-        with may_stop_short():
+        with unfinished():
             model = candidate[1](budget.steps).fit(data.X_train[rows], data.y_train[rows])
         return accuracy(model.predict(data.X_valid), data.y_valid)
 
@@ -97,7 +97,7 @@ def _tuned_fpc(method, data):
         if not fitting:
             raise NotRun(f"{d} features give more than {LARGEST_SPACE} polynomials of degree 1")
         largest = max(fitting)
-    with may_stop_short():
+    with unfinished():
         search = FPC(validation=(data.X_valid, data.y_valid), max_degree=largest, **settings)
         search.fit(data.X_train, data.y_train)
     return FPC(search.degree_, **settings), {"chosen_degree": search.degree_}

@@ -4,7 +4,6 @@ K~ = I knows nothing of the kernel; the diagonal blocks know it within the leave
 a machine trained on either decides as well as one trained on K~, compression has added nothing.
 """
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.hss import HSSKernel
 from kernlab.kernels import gamma_from_sigma, kernel_product
-from kernlab.lab.papers.common.fitting import accuracy, may_stop_short
+from kernlab.lab.papers.common.fitting import accuracy, seconds_of, unfinished
 from kernlab.solvers import solve_dual_admm
 
 HSS, IDENTITY, BLOCKS = "HSS", "K~ = I", "block diagonal"
@@ -26,15 +25,13 @@ INTERCEPT_ROWS = 2000
 def approximated(matrix, X, h, seed, **tolerances):
     """K~ of this kind, fitted, and the seconds that it took."""
     gamma = gamma_from_sigma(h)
-    began = time.perf_counter()
     if matrix == IDENTITY:
         kernel = DiagonalKernel(gamma=gamma)
     elif matrix == BLOCKS:
         kernel = block_diagonal(gamma=gamma, random_state=seed)
     else:
         kernel = HSSKernel(gamma=gamma, random_state=seed, **tolerances)
-    kernel.fit(X)
-    return kernel, time.perf_counter() - began
+    return seconds_of(lambda: kernel.fit(X))
 
 
 def papers_steps(kernel, y, costs, steps=PAPERS_STEPS, beta="auto", **parameters):
@@ -44,7 +41,7 @@ def papers_steps(kernel, y, costs, steps=PAPERS_STEPS, beta="auto", **parameters
 
 def converged(kernel, y, costs, tol=1e-3, max_iter=1000, **parameters):
     """One result for each C at the optimum with K~; where that is not reached the table says so."""
-    with may_stop_short():
+    with unfinished():
         costs = np.asarray(costs)
         return solve_dual_admm(kernel, y, C=costs, tol=tol, max_iter=max_iter, **parameters)
 

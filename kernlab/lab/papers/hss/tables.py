@@ -3,7 +3,6 @@
 A point compresses once for one h and trains for all C by one factor.
 """
 
-import time
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import RACQP, LibSVM
 from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, product
 from kernlab.lab.papers.common.cells import SECONDS, figures_by, of_printed_rows
-from kernlab.lab.papers.common.fitting import certified, fitted_row, shape_of, solved
+from kernlab.lab.papers.common.fitting import certified, fitted_row, seconds_of, shape_of, solved
 from kernlab.lab.papers.hss import machines
 from kernlab.lab.papers.hss.machines import HSS, MATRICES
 from kernlab.lab.papers.hss.sets import PAPERS, halves, sample
@@ -144,9 +143,8 @@ def _at_the_optimum(data, h, costs, settings, seed):
 
 
 def _trained(kernel, data, train, costs, certificate="approximate"):
-    began = time.perf_counter()
-    results = train(kernel, data.y_train, costs, certificate=certificate)
-    seconds = time.perf_counter() - began
+    named = {"certificate": certificate}
+    results, seconds = seconds_of(lambda: train(kernel, data.y_train, costs, **named))
     factor = getattr(kernel, "timings_", {}).get("factor", 0.0)
     longest = max((result.trace for result in results), key=len)
     steps = longest[-1]["seconds"] - longest[0]["seconds"]
@@ -187,15 +185,15 @@ def _described(kernel):
 
 def _scored(kernel_function, data, results, every, seed):
     """For each result its accuracy on the test rows, also with the intercept that K would give."""
-    X, y, began = data.X_train, data.y_train, time.perf_counter()
-    sums = machines.decisions(kernel_function, data.X_test, X, results)
-    seconds = (time.perf_counter() - began) / len(results)
+    X, y = data.X_train, data.y_train
+    ask = partial(machines.decisions, kernel_function, data.X_test, X, results)
+    sums, seconds = seconds_of(ask)
     own = np.array([result.intercept for result in results])
     costs = [every[i % len(every)] for i in range(len(results))]
     exact = machines.exact_intercepts(kernel_function, X, y, results, costs, seed)
     pairs = zip(*(machines.accuracies(sums + b, data.y_test) for b in (own, exact)), strict=True)
     names = "test_accuracy", "exact_intercept_accuracy", "predict_seconds"
-    return [dict(zip(names, (*pair, seconds), strict=True)) for pair in pairs]
+    return [dict(zip(names, (*pair, seconds / len(results)), strict=True)) for pair in pairs]
 
 
 # -------------------------------------------------------------------------------- what came out
@@ -294,9 +292,8 @@ def measure_heatmap(point, seed):
     ten = point.method == TEN_STEPS
     settings = SETTINGS["hss-t5"] if ten else TIGHT_TOLERANCES
     kernel, seconds = machines.approximated(HSS, data.X_train, point["h"], seed, **settings)
-    began = time.perf_counter()
-    results = (machines.papers_steps if ten else machines.converged)(kernel, data.y_train, costs)
-    solving = time.perf_counter() - began
+    train = machines.papers_steps if ten else machines.converged
+    results, solving = seconds_of(lambda: train(kernel, data.y_train, costs))
     sums = machines.decisions(kernel.kernel_, data.X_test, data.X_train, results)
     intercepts = np.array([result.intercept for result in results])
     scored = machines.accuracies(sums + intercepts, data.y_test)
