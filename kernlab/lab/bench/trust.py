@@ -21,7 +21,7 @@ from kernlab.datasets import generators as made
 from kernlab.datasets import load_dataset
 from kernlab.lab.engine import Study, catalogued, means, product
 from kernlab.lab.engine.measuring import call_limited, peak_memory
-from kernlab.lab.papers.common.fitting import shape_of
+from kernlab.lab.papers.common.fitting import seconds_of, shape_of
 from kernlab.runtime import MemoryLimitError, parse_bytes
 
 MACHINES = {
@@ -93,11 +93,8 @@ def measure_default(point, seed):
     X, y = _rows(point.dataset, point["rows"], seed)
     cut = 2 * len(y) // 3
     machine = MACHINES[point.method]()
-    began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        machine.fit(X[:cut], y[:cut])
-    seconds = time.perf_counter() - began
+    with warnings.catch_warnings(record=True, action="always") as told:
+        _, seconds = seconds_of(lambda: machine.fit(X[:cut], y[:cut]))
     result = getattr(machine, "result_", None)
     return shape_of(X[:cut]) | {
         "fit_seconds": seconds,

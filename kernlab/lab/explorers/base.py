@@ -194,8 +194,7 @@ class Explorer:
 
     def _drawn(self, values):
         """The picture as PNG, and the caption with what was warned of."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             picture, caption = self.draw(**values)
         notes = dict.fromkeys(html.escape(str(warning.message)) for warning in caught)
         png = picture if isinstance(picture, bytes) else figure_png(picture)

@@ -1,7 +1,6 @@
 """Machines in the plane: their two sides, boundary and margins, and points that can be moved."""
 
 import html
-import time
 from types import SimpleNamespace
 
 import bqplot
@@ -12,6 +11,7 @@ from matplotlib import rcParams
 from matplotlib.colors import LinearSegmentedColormap
 
 from kernlab.lab.explorers.base import NAME_HANDLES
+from kernlab.lab.papers.common.fitting import seconds_of
 
 BLUE, RED, DARK = "#0062B0", "#CC3311", "#222222"
 _SIDES = LinearSegmentedColormap.from_list("sides", ["#BBD7EE", "#FFFFFF", "#F6CFC6"])
@@ -37,9 +37,7 @@ def look_at(machine, rows, size=90):
 
     Returned are rows, machine, decisions, accuracy (on fresh rows, if there are any) and seconds.
     """
-    began = time.perf_counter()
-    machine.fit(rows.X, rows.y)
-    seconds = time.perf_counter() - began
+    _, seconds = seconds_of(lambda: machine.fit(rows.X, rows.y))
     ask = getattr(machine, "decision_function", machine.predict)
     return SimpleNamespace(
         rows=rows,

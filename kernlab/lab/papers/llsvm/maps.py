@@ -1,7 +1,5 @@
 """LLSVM's propositions and its theorem, Tables 1, 2 and 4, and random features beside landmarks."""
 
-import time
-
 import numpy as np
 import scipy.linalg as la
 from scipy.optimize import LinearConstraint, minimize
@@ -16,7 +14,7 @@ from kernlab.lab.engine import Study, catalogued, per_cent, product
 from kernlab.lab.papers.common import theory
 from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.data_tables import counted
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of, solved, warm_up
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, seconds_of, shape_of, warm_up
 from kernlab.solvers import solve_dcd
 
 
@@ -133,19 +131,20 @@ def measure_map(point, seed):
     """The same rows through one of the three maps: its size, its cost, and the accuracy."""
     X, y, X_test, y_test = theory.two_class_rows(point.dataset, seed)
     gamma = resolve_gamma("variance", X)
-    began = time.perf_counter()
-    to_features = _map(point.method, X, gamma, min(point["n_landmarks"], len(y)), seed)
-    F = to_features(X)
-    mapped = time.perf_counter()
+    k = min(point["n_landmarks"], len(y))
+    to_features, spent = seconds_of(lambda: _map(point.method, X, gamma, k, seed))
+    F, seconds = seconds_of(lambda: to_features(X))
     result = solve_dcd(F, y, C=point["C"], tol=1e-3, max_iter=2000)
     scores = to_features(X_test) @ result.coefficients + result.intercept
-    row = shape_of(X) | solved(result, "objective", "gap", "n_iter")
-    return row | {
+    return shape_of(X) | {
         "dimension": F.shape[1],
         "map_bytes": F.nbytes,
-        "approximate_seconds": mapped - began,
+        "approximate_seconds": spent + seconds,
         "solve_seconds": result.seconds,
         "test_accuracy": accuracy(scores > 0, y_test > 0),
+        "objective": result.objective,
+        "gap": result.relative_gap,
+        "n_iter": result.n_iter,
     }
 
 
@@ -203,12 +202,8 @@ def measure_prediction(point, seed):
         return model.approximation_.transform(rows) @ model.coef_.ravel()
 
     predict = unfolded if point.method == "LLSVM, unfolded" else model.predict
-    seconds = []
-    for _ in range(6):
-        began = time.perf_counter()
-        predict(new)
-        seconds.append(time.perf_counter() - began)
-    middle = float(np.median(seconds[1:]))
+    predict(new)
+    _, middle = seconds_of(lambda: predict(new), 5)
     return shape_of(X) | {
         "support_vectors": len(model.support_) if point.method == "RBFsvm" else None,
         "predict_seconds": middle,
