@@ -13,11 +13,11 @@ from kernlab.datasets.generators import fpc_bayes_curve
 from kernlab.estimators import FPC
 from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared
-from kernlab.lab.explorers.plane import BLUE, DARK, RED, Plane, draw_rows, heading, panel
+from kernlab.lab.explorers.plane import Plane, draw_rows, heading, panel
 from kernlab.lab.papers.fpc.figures import look
 from kernlab.lab.papers.fpc.toy import course_of, errors, fit, toy
 from kernlab.lab.plots.marks import log_numbers, log_percent, plain_log_ticks, say_percent
-from kernlab.lab.plots.style import QUIET, method_colour, text_colour
+from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, text_colour
 
 AXIS = np.linspace(0.0, 1.0, 61)
 POINTS = np.column_stack([axis.ravel() for axis in np.meshgrid(AXIS, AXIS)])

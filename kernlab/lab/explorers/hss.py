@@ -15,18 +15,10 @@ from kernlab.estimators import HSSSVC
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared, Given
-from kernlab.lab.explorers.plane import (
-    BLUE,
-    REACH,
-    RED,
-    draw_machine,
-    empty_plane,
-    heading,
-    panel,
-    square,
-)
+from kernlab.lab.explorers.plane import REACH, draw_machine, empty_plane, heading, panel, square
 from kernlab.lab.explorers.samples import SHAPES
 from kernlab.lab.papers.common.fitting import seconds_of
+from kernlab.lab.plots.style import BLUE, RED
 
 
 def _compressed(rows, h, **settings):

@@ -10,9 +10,9 @@ from ipywidgets import Checkbox
 from kernlab.approximations import Nystrom
 from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared, Given
-from kernlab.lab.explorers.plane import BLUE, RED, panel
+from kernlab.lab.explorers.plane import panel
 from kernlab.lab.explorers.samples import SETS
-from kernlab.lab.plots.style import QUIET, method_colour
+from kernlab.lab.plots.style import BLUE, QUIET, RED, method_colour
 from kernlab.solvers import SOLVERS, solve_newton, solve_sbm
 
 

@@ -12,20 +12,12 @@ from kernlab.kernels import KERNELS
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared, Given
-from kernlab.lab.explorers.plane import (
-    BLUE,
-    DARK,
-    REACH,
-    RED,
-    Plane,
-    draw_machine,
-    empty_plane,
-    look_at,
-)
+from kernlab.lab.explorers.plane import REACH, Plane, draw_machine, empty_plane, look_at
 from kernlab.lab.explorers.samples import ALONE, TOYS, Rows
 from kernlab.lab.papers.across.algebra import machine_of, reason
 from kernlab.lab.papers.across.contestants import CONTESTANTS, SHARE
 from kernlab.lab.papers.across.figures import draw_fronts
+from kernlab.lab.plots.style import BLUE, DARK, RED
 from kernlab.solvers import SOLVERS
 
 

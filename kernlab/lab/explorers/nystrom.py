@@ -14,19 +14,10 @@ from kernlab.approximations import FourierMap, Nystrom
 from kernlab.estimators import LASN, KernelMachine, sweep
 from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared, Given
-from kernlab.lab.explorers.plane import (
-    BLUE,
-    DARK,
-    RED,
-    draw_machine,
-    draw_rows,
-    empty_plane,
-    look_at,
-    panel,
-)
+from kernlab.lab.explorers.plane import draw_machine, draw_rows, empty_plane, look_at, panel
 from kernlab.lab.explorers.samples import SETS, TOYS
 from kernlab.lab.plots.marks import heatmap
-from kernlab.lab.plots.style import QUIET, method_colour
+from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour
 
 
 class Bandwidth(Declared):

@@ -12,8 +12,8 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from kernlab.lab.explorers.base import NAME_HANDLES
 from kernlab.lab.papers.common.fitting import seconds_of
+from kernlab.lab.plots.style import BLUE, DARK, RED
 
-BLUE, RED, DARK = "#0062B0", "#CC3311", "#222222"
 _SIDES = LinearSegmentedColormap.from_list("sides", ["#BBD7EE", "#FFFFFF", "#F6CFC6"])
 _NOTHING = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 REACH = 2.7  # half the side of the square that shows features of unit variance

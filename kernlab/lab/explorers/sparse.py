@@ -12,11 +12,11 @@ from kernlab.kernels import askey_exponent, gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
 from kernlab.lab.explorers import controls as ui
 from kernlab.lab.explorers.declared import Declared, Given
-from kernlab.lab.explorers.plane import BLUE, DARK, RED, empty_plane, heading, panel
+from kernlab.lab.explorers.plane import empty_plane, heading, panel
 from kernlab.lab.explorers.samples import SHAPES
 from kernlab.lab.papers.common.fitting import seconds_in, seconds_of
 from kernlab.lab.papers.sparse.shatter import labellings, separating_line
-from kernlab.lab.plots.style import QUIET, method_colour, new_figure
+from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure
 
 STAGES = {"assemble": "#8C8C8C", "factor": RED, "solve": BLUE}
 
