@@ -32,15 +32,8 @@ from kernlab.lab.engine.run import Outcome, execute, get_profile
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.plots.style import small_picture
 from kernlab.lab.report import comparison
-from kernlab.lab.report.notebooks.files import (
-    FIGURE_KEY,
-    NOTEBOOK_VARIABLE,
-    NotebookError,
-    declared_figures,
-    declared_studies,
-    parameter_names,
-    read_notebook,
-)
+from kernlab.lab.report.notebooks import files
+from kernlab.lab.report.notebooks.files import NotebookError
 from kernlab.paths import notebooks_dir, output_dir
 
 _WAIT_SECONDS = 900  # for another notebook that computes the same study just now
@@ -72,11 +65,11 @@ def begin(profile, notebook):
     """
     global _session
     get_profile(profile)
-    named = os.environ.get(NOTEBOOK_VARIABLE)
+    named = os.environ.get(files.NOTEBOOK_VARIABLE)
     path = Path(named) if named else notebooks_dir() / f"{notebook}.ipynb"
-    own = read_notebook(path) if path.is_file() else None
+    own = files.read_notebook(path) if path.is_file() else None
     _session = _Session(profile, notebook, own)
-    _check_parameters(set(parameter_names(own)) if own else set())
+    _check_parameters(set(files.parameter_names(own)) if own else set())
 
 
 def _check_parameters(declared):
@@ -140,7 +133,7 @@ def show(study, figure, table):
         {"image/png": small_picture(picture), "text/plain": f"<Figure {spec.stem}>"},
         raw=True,
         # Shown at 100 dots per inch, so that a screen of high resolution has pixels to spare.
-        metadata={FIGURE_KEY: spec.stem, "image/png": {"width": round(pixels / 1.6)}},
+        metadata={files.FIGURE_KEY: spec.stem, "image/png": {"width": round(pixels / 1.6)}},
     )
 
 
@@ -166,7 +159,8 @@ def finish():
     """Check that all that the notebook declares was made, and say how much of it is there."""
     session = _require_session()
     own = session.own
-    studies, figures = (declared_studies(own), declared_figures(own)) if own else ((), ())
+    studies = files.declared_studies(own) if own else ()
+    figures = files.declared_figures(own) if own else ()
     run = {id.partition("@")[0] for id in session.studies}
     shown = {re.sub("@[0-9a-f]{6}", "", name) for name in session.figures}
     problems = [

@@ -11,17 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kernlab.lab.report.notebooks.files import (
-    WIDGET_VIEW,
-    NotebookError,
-    declared_figures,
-    declared_studies,
-    find_notebook,
-    notebook_paths,
-    read_notebook,
-    shown_figures,
-    tagged,
-)
+from kernlab.lab.report.notebooks import files
+from kernlab.lab.report.notebooks.files import NotebookError
 from kernlab.paths import project_root
 
 MAX_LINES = 15
@@ -57,7 +48,7 @@ class Violation:
 
 def check_notebooks(names=()):
     """All violations in some notebooks (names or paths), or in all that come with kernlab."""
-    paths = [find_notebook(name) for name in names] or list(notebook_paths().values())
+    paths = [files.find_notebook(name) for name in names] or list(files.notebook_paths().values())
     return [violation for path in paths for violation in check_notebook(path)]
 
 
@@ -65,7 +56,7 @@ def check_notebook(path):
     """The violations in one notebook, in the order of its cells."""
     name = Path(path).stem
     try:
-        nb = read_notebook(path)
+        nb = files.read_notebook(path)
     except NotebookError as error:
         return [Violation(name, None, str(error), "restore it")]
     found = [Violation(name, *breach) for rule in RULES for breach in rule(nb)]
@@ -106,7 +97,7 @@ def tells_a_story(nb):
 
 def has_a_parameters_cell(nb):
     """One cell sets PROFILE and what else a reader may turn, typed and with a comment."""
-    positions = tagged(nb, "parameters")
+    positions = files.tagged(nb, "parameters")
     if len(positions) != 1:
         count = len(positions) or "no"
         yield None, f"has {count} cells tagged 'parameters'", "tag the one cell that sets PROFILE"
@@ -158,9 +149,9 @@ def holds_its_outputs(nb):
                 yield number, f"ended with {output.ename}: {output.evalue[:80]}", REFRESH
             elif output.output_type == "stream" and output.name == "stderr":
                 yield number, f"wrote to stderr: {output.text[:80]!r}", "remove the cause"
-            if WIDGET_VIEW in output.get("data", {}):
+            if files.WIDGET_VIEW in output.get("data", {}):
                 yield number, "holds the view of a widget that nobody else has", REFRESH
-    for name in sorted(set(declared_figures(nb)).difference(shown_figures(nb))):
+    for name in sorted(set(files.declared_figures(nb)).difference(files.shown_figures(nb))):
         yield None, f"does not show its figure {name}", f"call show() for it and {REFRESH}"
 
 
@@ -188,7 +179,7 @@ def declares_what_it_runs(nb):
     """Its studies and figures exist, and a compared cell prints each study's key figures."""
     from kernlab.lab.catalogue import FIGURES, STUDIES
 
-    if not declared_studies(nb) and not declared_figures(nb):
+    if not files.declared_studies(nb) and not files.declared_figures(nb):
         remedy = 'add metadata.kernlab = {"studies": [...], "figures": [...]}'
         yield None, "declares neither studies nor figures", remedy
     printed = {
@@ -198,14 +189,14 @@ def declares_what_it_runs(nb):
         for call in _calls(tree, "key_figures")
         if call.args and isinstance(call.args[0], ast.Constant)
     }
-    for name in declared_studies(nb):
+    for name in files.declared_studies(nb):
         if name not in STUDIES:
             yield None, f"declares the study {name}, which is not in the registry", "mend the name"
         if name not in printed:
             what = f"prints no key figures of {name} in a compared cell"
             yield None, what, f'add nb.key_figures("{name}", table)'
     figures = {spec.stem for specs in FIGURES.values() for spec in specs}
-    for name in sorted(set(declared_figures(nb)) - figures):
+    for name in sorted(set(files.declared_figures(nb)) - figures):
         yield None, f"declares the figure {name}, which nothing draws", "mend the name"
 
 

@@ -12,16 +12,8 @@ from tqdm import tqdm
 from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.processes import Ended, Processes
 from kernlab.lab.engine.run import get_profile
-from kernlab.lab.report.notebooks.files import (
-    NOTEBOOK_VARIABLE,
-    NotebookError,
-    declared_figures,
-    find_notebook,
-    parameter_names,
-    read_notebook,
-    shown_figures,
-    tagged,
-)
+from kernlab.lab.report.notebooks import files
+from kernlab.lab.report.notebooks.files import NotebookError
 from kernlab.lab.report.notebooks.html import write_html
 from kernlab.paths import output_dir
 from kernlab.runtime import bar_options, environment
@@ -61,7 +53,7 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
     list of NotebookOutcome
         In the order of the names.
     """
-    calls = [(find_notebook(name), profile, out) for name in names]
+    calls = [(files.find_notebook(name), profile, out) for name in names]
     bar = {"desc": "notebooks", "total": len(calls), **bar_options(progress)}
     # papermill changes the working directory of its process, so threads would not do.
     if jobs == 1 or len(calls) < 2:
@@ -95,7 +87,7 @@ def _outcome(path, profile, out):
     seconds, cap = time.perf_counter() - started, get_profile(profile).notebook_cap_seconds
     if not error and cap is not None and seconds > cap:
         note = f"took {seconds:.0f} s; at most {cap:.0f} s are wanted"
-    figures = 0 if error else len(shown_figures(nb))
+    figures = 0 if error else len(files.shown_figures(nb))
     return NotebookOutcome(path.stem, seconds, figures, error, note)
 
 
@@ -112,7 +104,7 @@ def execute_notebook(path, target, parameters=None, *, out=None):
     from nbclient.exceptions import CellControlSignal, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    nb = read_notebook(path)
+    nb = files.read_notebook(path)
     parameters = plain_parameters(parameters or {})
     position = _check_parameters(path, nb, parameters)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +135,7 @@ def _surroundings(path, out):
     """Environment variables for the kernel: no home folder is needed, no settings of a user act."""
     with tempfile.TemporaryDirectory(prefix="kernlab-") as private:
         settings = {
-            NOTEBOOK_VARIABLE: str(path),
+            files.NOTEBOOK_VARIABLE: str(path),
             "KERNLAB_PROGRESS": "0",
             # The kernel called python3 is then this Python's, whatever else is installed where.
             "JUPYTER_PREFER_ENV_PATH": "1",
@@ -172,12 +164,12 @@ def plain_parameters(value):
 
 def _check_parameters(path, nb, parameters):
     """The position of the parameters cell; an error where it is missing or lacks a parameter."""
-    positions = tagged(nb, "parameters")
+    positions = files.tagged(nb, "parameters")
     if not positions:
         raise NotebookError(
             f"{path.stem} has no parameters cell. Tag the cell that sets PROFILE with 'parameters'."
         )
-    known = parameter_names(nb)
+    known = files.parameter_names(nb)
     for name in parameters:
         if name not in known:
             raise unknown(f"parameter of {path.stem}", name, known)
@@ -193,7 +185,7 @@ def _cell_failure(path, parameters_position, injected, error):
 
 
 def _check_figures(path, nb, executed):
-    declared, shown = declared_figures(nb), shown_figures(executed)
+    declared, shown = files.declared_figures(nb), files.shown_figures(executed)
     missing = [name for name in declared if name not in shown]
     if missing:
         made = len(declared) - len(missing)
