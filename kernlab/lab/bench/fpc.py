@@ -15,13 +15,11 @@ from kernlab.lab.bench.harness import Asked, Growth, bench, timed
 from kernlab.lab.engine import product
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of
 from kernlab.lab.papers.fpc.massive import generated_fit, generated_rows
-from kernlab.lab.papers.fpc.toy import course_of, toy
+from kernlab.lab.papers.fpc.toy import MACHINES, course_of, toy
 from kernlab.lab.published import printed
 
 MAGIC = {
-    "FPC": partial(FPC, 3),
-    "ridge": partial(FPC, 3, max_iter=1),
-    "hinge optimum": partial(FPC, 3, basis="chebyshev", to_optimum=True),
+    **{name: partial(FPC, 3, **settings) for name, settings in MACHINES.items()},
     "SVC-RBF": partial(LibSVM, C=32.0, gamma=4.0, cache_size=1000),
     "SVC-Poly": partial(
         LibSVM, C=1.0, kernel="polynomial", degree=6, gamma=1.0, coef0=1.0, cache_size=1000

@@ -25,6 +25,7 @@ from kernlab.lab.engine.study import ENOUGH_REPEATS, as_cells, per_cent, spread_
 from kernlab.lab.papers.common.cells import SECONDS, figures_by
 from kernlab.lab.papers.common.data_tables import counted
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, unfinished, warm_up
+from kernlab.lab.papers.fpc import toy
 
 PAPERS = ("SVM-RBF", "SVM-Poly", "RF", "FPC")
 BOOSTING = {"Boosting": 1.0, "eps-boosting": 0.1}  # how much of a tree is taken
@@ -32,11 +33,7 @@ BOOSTED_TREES = (25, 50, 100)
 OURS = ("ridge", "hinge optimum")
 TREE_COUNTS = tuple(range(2, 21, 2))  # of Tables II to IV
 LARGEST_SPACE = 1500  # of a hinge optimum: an interior point method takes many Gram matrices
-SETTINGS = {
-    "FPC": {},
-    "ridge": {"max_iter": 1},
-    "hinge optimum": {"basis": "chebyshev", "to_optimum": True, "tol": 1e-3},
-}
+SETTINGS = toy.MACHINES | {"hinge optimum": toy.MACHINES["hinge optimum"] | {"tol": 1e-3}}
 
 
 @dataclass(frozen=True)
