@@ -46,6 +46,29 @@ def name_rows(ax, names, legend=True):
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
 
 
+def dots(ax, found, looks, legend=True):
+    """A row for each name, with a dot on a pale line for each of its values.
+
+    Parameters
+    ----------
+    ax : Axes
+    found : mapping
+        Name -> the values of the row (or None) by their labels.
+    looks : mapping
+        Label -> how ``Axes.scatter`` draws it.
+    legend : bool
+    """
+    rows = [{n: v for n, v in values.items() if v is not None} for values in found.values()]
+    for height, values in enumerate(rows):
+        ends = [min(values.values()), max(values.values())]
+        ax.plot(ends, [height, height], color="#D5D5D5", lw=2, zorder=1)
+    for label, look in looks.items():
+        points = [(values[label], h) for h, values in enumerate(rows) if label in values]
+        if points:
+            ax.scatter(*zip(*points, strict=True), label=label, **{"zorder": 3} | look)
+    name_rows(ax, found, legend)
+
+
 def band(ax, table, x, y, *, middle="median", marker=None, **line):
     """Median of y over the repeats at each x as a line, the 20 to 80 % range shaded behind it.
 

@@ -9,12 +9,11 @@ from kernlab.lab.papers.hss.matrix import CLOSE, COARSE, EXACT, PICTURE, SINGULA
 from kernlab.lab.papers.hss.tables import OPTIMUM, PRINTED, TEN_STEPS, TIGHT, chosen
 from kernlab.lab.plots import style
 from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import heatmap, name_rows, panels
+from kernlab.lab.plots.marks import dots, heatmap, panels
 from kernlab.lab.plots.registry import declared, figure
 from kernlab.lab.plots.style import BLUE, BROWN, DARK, GREEN, GREY, PURPLE, QUIET, RED, YELLOW
 from kernlab.lab.plots.sweeps import published_values
 
-PALE = {"color": "#D5D5D5", "lw": 2, "zorder": 1}
 DOTTED = {"marker": "o", "ms": 4}
 _RAMP = ("#440154", "#414487", "#2A788E", "#22A884", "#6A9C26", "#B98800", "#CC3311")
 
@@ -151,16 +150,17 @@ def draw_heatmaps(table):
     return figure
 
 
-DOTS = {  # label -> colour, marker, filled
-    r"$\tilde K = I$": (GREY, "o", True),
-    "block diagonal": (GREEN, "o", True),
-    "HSS, ten steps": (PURPLE, "o", True),
-    "HSS, chosen on training rows": (PURPLE, "o", False),
-    "HSS, converged": (RED, "D", True),
-    "rel_tol 0.01, converged": (BLUE, "D", True),
-    "published": (DARK, "|", True),
-    "LIBSVM, published": (YELLOW, "|", True),
-    "RACQP, published": (BROWN, "|", True),
+STROKE = {"marker": "|", "s": 130, "linewidths": 2, "zorder": 2}
+DOTS = {
+    r"$\tilde K = I$": {"color": GREY, "s": 40},
+    "block diagonal": {"color": GREEN, "s": 40},
+    "HSS, ten steps": {"color": PURPLE, "s": 40},
+    "HSS, chosen on training rows": {"facecolors": "none", "edgecolors": PURPLE, "s": 90},
+    "HSS, converged": {"color": RED, "marker": "D", "s": 30},
+    "rel_tol 0.01, converged": {"color": BLUE, "marker": "D", "s": 30},
+    "published": STROKE | {"color": DARK},
+    "LIBSVM, published": STROKE | {"color": YELLOW},
+    "RACQP, published": STROKE | {"color": BROWN},
 }
 IN_TEN_STEPS = {IDENTITY: r"$\tilde K = I$", BLOCKS: "block diagonal", HSS: "HSS, ten steps"}
 AT_OPTIMUM = {PRINTED: "HSS, converged", TIGHT: "rel_tol 0.01, converged"}
@@ -184,25 +184,15 @@ def draw_accuracies(table, study, **_):
     found = {
         name: _accuracies(study, name, rows) for name, rows in table.groupby("dataset", sort=False)
     }
-    figure, ax = style.new_figure(panel=(6.0, 0.42 * len(found) + 1.6))
-    for height, values in enumerate(found.values()):
-        ax.plot([min(values.values()), max(values.values())], [height, height], **PALE)
-    for label, (colour, marker, filled) in DOTS.items():
-        points = [(v[label], h) for h, v in enumerate(found.values()) if label in v]
-        look = {"facecolors": colour if filled else "none", "edgecolors": colour, "zorder": 3}
-        if marker == "|":
-            look = {"color": colour, "linewidths": 2, "zorder": 2}
-        if points:
-            size = {"|": 130, "D": 30}.get(marker, 40 if filled else 90)
-            ax.scatter(*zip(*points, strict=True), marker=marker, s=size, label=label, **look)
-    _finish(ax, list(found))
-    return figure
+    return _draw_dots(found, DOTS, 0.42 * len(found) + 1.6)
 
 
-def _finish(ax, names):
+def _draw_dots(found, looks, height):
+    figure, ax = style.new_figure(panel=(6.0, height))
+    dots(ax, found, looks)
     ax.set_xlabel("test accuracy")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-    name_rows(ax, names)
+    return figure
 
 
 def _accuracies(study, name, rows):
@@ -217,8 +207,7 @@ def _accuracies(study, name, rows):
     for form, of_form in rows[rows["method"] == OPTIMUM].groupby("variant"):
         found[AT_OPTIMUM[form]] = of_form["test_accuracy"].max()
     sources = {"": study, "LIBSVM, ": "hss-t2", "RACQP, ": "hss-t3"}
-    theirs = {f"{who}published": _printed(of, name) for who, of in sources.items()}
-    return found | {label: value for label, value in theirs.items() if value is not None}
+    return found | {f"{who}published": _printed(of, name) for who, of in sources.items()}
 
 
 def _printed(study, name, column="accuracy"):
@@ -239,18 +228,17 @@ def draw_seconds(table, study, **_):
         1, len(STAGES), panel=(2.9, 0.34 * len(best) + 1.5), sharey=True
     )
     for ax, (title, (column, printed, colour)) in zip(axes, STAGES.items(), strict=True):
-        for height, (name, row) in enumerate(best.items()):
-            theirs = _printed(study, name, printed)
-            if theirs is not None:
-                ax.plot([row[column], theirs], [height] * 2, **PALE)
-                ax.scatter([theirs], [height], marker="|", s=130, color=DARK, linewidths=2)
-            ax.scatter([row[column]], [height], s=36, color=colour, zorder=3)
+        both = {
+            name: {"measured": row[column], "published": _printed(study, name, printed)}
+            for name, row in best.items()
+        }
+        looks = {"published": DOTS["published"], "measured": {"color": colour, "s": 36}}
+        dots(ax, both, looks, legend=False)
         ax.set(xscale="log", xlabel="seconds", title=title)
         # Whole decades: a log axis within one would have no plain label.
         low, high = np.log10(ax.get_xlim())
         ax.set_xlim(10.0 ** np.floor(low), 10.0 ** np.ceil(high))
         ax.xaxis.set_minor_formatter(NullFormatter())
-        name_rows(ax, list(best), legend=False)
     return figure
 
 
@@ -292,21 +280,14 @@ def draw_racqp(table):
 
 
 def _draw_exact_kernel(table, study):
-    names = list(dict.fromkeys(table["dataset"]))
-    figure, ax = style.new_figure(panel=(6.0, 0.4 * len(names) + 1.3))
-    groups = table.groupby(["variant", "C"], sort=False)
+    forms = (table["variant"] + table["C"].map(", C = {:g}".format)).str.removeprefix(", ")
     colours = (BLUE, RED, GREEN, PURPLE, YELLOW, BROWN)
-    for ((form, C), rows), colour in zip(groups, colours, strict=False):
-        heights = [names.index(name) for name in rows["dataset"]]
-        label = f"{form}, C = {C:g}".removeprefix(", ")
-        ax.scatter(rows["test_accuracy"], heights, s=36, color=colour, label=label, zorder=3)
-    theirs = {height: _printed(study, name) for height, name in enumerate(names)}
-    theirs = {height: value for height, value in theirs.items() if value is not None}
-    if theirs:
-        look = {"marker": "|", "s": 130, "color": DARK, "linewidths": 2, "label": "published"}
-        ax.scatter(theirs.values(), theirs.keys(), **look)
-    _finish(ax, names)
-    return figure
+    looks = {form: {"color": c, "s": 36} for form, c in zip(forms.unique(), colours, strict=False)}
+    found = {}
+    for name, rows in table.assign(form=forms).groupby("dataset", sort=False):
+        found[name] = dict(zip(rows["form"], rows["test_accuracy"], strict=True))
+        found[name]["published"] = _printed(study, name)
+    return _draw_dots(found, looks | {"published": DOTS["published"]}, 0.4 * len(found) + 1.3)
 
 
 @figure("hss-steps", "course")

@@ -12,7 +12,6 @@ from kernlab.lab.plots.registry import declared, figure
 from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, YELLOW
 
 CLASSES = (BLUE, RED, YELLOW)
-PALE = {"color": "#D5D5D5", "lw": 2, "zorder": 1}
 
 
 @figure("sparse-margin", "lines")
@@ -296,20 +295,15 @@ def draw_slip(table):
     (grey), where near rows just vote: the printed order leaves no more than that. Where the kernel
     vanishes off the diagonal (l = 129) nothing is lost, because nothing was there.
     """
-    runs = list(table.groupby(["dataset", "sigma", "l"], sort=False))
+    found = {}
+    for (name, sigma, l), rows in table.groupby(["dataset", "sigma", "l"], sort=False):
+        accuracies = dict(zip(rows["variant"], rows["test_accuracy"], strict=True))
+        found[f"{name}, $\\sigma$ = {sigma:g}, l = {l:g}"] = accuracies
     colours = {"equal weights": "#B5B5B5", "as printed": RED, "corrected": GREEN}
-    figure, ax = style.new_figure(panel=(6.0, 0.42 * len(runs) + 1.2))
-    for height, (_, rows) in enumerate(runs):
-        found = rows.set_index("variant")["test_accuracy"]
-        ax.plot(found, [height] * len(found), **PALE)
-        for form, colour in colours.items():
-            if form in found:
-                label = form if height == 0 else None
-                ax.scatter(found[form], height, color=colour, s=40, zorder=3, label=label)
+    figure, ax = style.new_figure(panel=(6.0, 0.42 * len(found) + 1.2))
+    marks.dots(ax, found, {form: {"color": colour, "s": 40} for form, colour in colours.items()})
     ax.set_xlabel("test accuracy")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    names = [f"{name}, $\\sigma$ = {sigma:g}, l = {l:g}" for (name, sigma, l), _ in runs]
-    marks.name_rows(ax, names)
     return figure
 
 
@@ -346,25 +340,19 @@ def draw_scaling(table):
     are scaled, and the printed share (ring). The thesis does not say how it scaled; the dot inside
     the ring does.
     """
-    looks = {
-        "none": {"label": "as it is", "color": DARK},
-        "unit": {"label": "[0, 1]", "color": BLUE},
-        "symmetric": {"label": "[−1, 1]", "color": GREEN},
-        "standard": {"label": "unit variance", "color": YELLOW},
-    }
-    groups = list(table.groupby("dataset", sort=False))
-    figure, ax = style.new_figure(panel=(6.0, 0.45 * len(groups) + 1.3))
-    for height, (_, rows) in enumerate(groups):
-        shares = 1.0 - rows["sparsity"]
-        once = {"label": None} if height else {}
-        ax.plot([shares.min(), shares.max()], [height] * 2, **PALE)
-        for scaling, share in zip(rows["variant"], shares, strict=True):
-            ax.scatter(share, height, s=30, zorder=3, linewidths=0, **looks[scaling] | once)
-        ring = {"facecolors": "none", "edgecolors": RED, "linewidths": 1.6, "label": "printed"}
-        ax.scatter(1.0 - rows["printed_sparsity"].iloc[0], height, s=130, zorder=2, **ring | once)
+    names = {"none": "as it is", "unit": "[0, 1]", "symmetric": "[−1, 1]"}
+    names["standard"] = "unit variance"
+    colours = zip(names.values(), (DARK, BLUE, GREEN, YELLOW), strict=True)
+    looks = {label: {"color": colour, "s": 30, "linewidths": 0} for label, colour in colours}
+    ring = {"facecolors": "none", "edgecolors": RED, "linewidths": 1.6, "s": 130, "zorder": 2}
+    found = {}
+    for name, rows in table.groupby("dataset", sort=False):
+        found[name] = dict(zip(rows["variant"].map(names), 1.0 - rows["sparsity"], strict=True))
+        found[name]["printed"] = 1.0 - rows["printed_sparsity"].iloc[0]
+    figure, ax = style.new_figure(panel=(6.0, 0.45 * len(found) + 1.3))
+    marks.dots(ax, found, looks | {"printed": ring})
     ax.set(xscale="log", xlabel="share of entries in the kernel matrix")
     ax.xaxis.set_major_formatter(marks.say_percent)
-    marks.name_rows(ax, [name for name, _ in groups])
     return figure
 
 
