@@ -31,7 +31,7 @@ from kernlab.lab.engine.rows import tables_dir
 from kernlab.lab.engine.run import Outcome, execute, get_profile
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.plots.style import small_picture
-from kernlab.lab.report import comparison
+from kernlab.lab.report import scoring
 from kernlab.lab.report.notebooks import files
 from kernlab.lab.report.notebooks.files import NotebookError
 from kernlab.paths import notebooks_dir, output_dir
@@ -152,7 +152,7 @@ def key_figures(study, table):
 def compare(study, table):
     """Display the published values beside ours, each with its status and the reason."""
     session = _require_session()
-    display(comparison.compare(session.study(study), table, session.profile), raw=True)
+    display(scoring.compare(session.study(study), table, session.profile), raw=True)
 
 
 def finish():

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -44,23 +44,10 @@ def waves(n, columns=20, seed=0):
 
 
 # -------------------------------------------------------------------------------- the roofline
-class Rates(NamedTuple):
-    """Per second, on all threads, in single precision; factors are taken in double."""
-
-    operations: float
-    double_operations: float
-    exponentials: float
-    bytes: float  # read from memory
-
-
-def rates():
-    """This machine's rates with the threads that are allowed now: products of large matrices,
-    exponentials, and reading. Measured once for each number of threads."""
-    return _measured(thread_count())
-
-
 @cache
-def _measured(threads):
+def rates(threads):
+    """What this machine does in a second on so many threads: operations of products of large
+    matrices, exponentials, and bytes read from memory, in single precision but for factors."""
     values, size, long = np.linspace(-5.0, 0.0, 2**22, dtype=np.float32), 1536, np.ones(2**26, "f4")
     out, blocks = np.empty_like(values), row_blocks(len(values), 2**16)
     parts = row_blocks(len(long), -(-len(long) // threads))
@@ -75,18 +62,18 @@ def _measured(threads):
     def reading():
         for_each_block(lambda part: long[part].max(), parts)
 
-    return Rates(
-        product(np.float32),
-        product(np.float64),
-        len(values) / fastest(exponentials),
-        long.nbytes / fastest(reading),
+    return SimpleNamespace(
+        operations=product(np.float32),
+        double_operations=product(np.float64),
+        exponentials=len(values) / fastest(exponentials),
+        bytes=long.nbytes / fastest(reading),
     )
 
 
 def roofline(X, k):
     """The least seconds for a fit on k landmarks, if the machine did nothing else: the kernel
     values once, one pass over them in single precision, and the factor of the landmarks' own."""
-    n, entries, rate = X.shape[0], X.nnz if sp.issparse(X) else X.size, rates()
+    n, entries, rate = X.shape[0], X.nnz if sp.issparse(X) else X.size, rates(thread_count())
     values = 2.0 * entries * k / rate.operations + n * k / rate.exponentials
     return values + 4.0 * n * k / rate.bytes + k**3 / 3.0 / rate.double_operations
 

@@ -9,8 +9,8 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -142,23 +142,17 @@ _CLEAR_REFS = Path("/proc/self/clear_refs")
 UPPER_BOUND = "at most: the process had grown larger before this point"
 
 
-@dataclass
-class Peak:
-    """Filled in when the block ends."""
-
-    bytes_added: int | None = None
-    note: str = ""
-
-
 @contextmanager
 def peak_memory():
     """Measure the most memory that a block holds above what the process held before it.
+
+    What it gives has `bytes_added` and a `note` when the block ends.
 
     Linux lets a process reset the mark of its own largest size, so each block has its own. Where
     that is not allowed the mark of the whole life serves; it is exact if the block raised it, and
     an upper bound, noted as one, if it did not.
     """
-    peak, reset = Peak(), True
+    peak, reset = SimpleNamespace(bytes_added=None, note=""), True
     try:
         _CLEAR_REFS.write_text("5")
     except OSError:

@@ -17,8 +17,7 @@ from kernlab.lab.plots.registry import finished
 from kernlab.lab.plots.style import in_few_colours
 from kernlab.lab.published import published, published_ids
 from kernlab.lab.report import outputs, text
-from kernlab.lab.report.comparison import parted
-from kernlab.lab.report.scoring import STATUSES, scorecard, tally
+from kernlab.lab.report.scoring import STATUSES, parted, scorecard, tally
 from kernlab.paths import output_dir
 from kernlab.runtime import format_bytes, write_whole
 
@@ -71,10 +70,10 @@ def build_report(profile, out=None):
     (folder / "data").mkdir(exist_ok=True)
     for study_id, table in tables.items():
         write_whole(folder / "data" / f"{study_id}.csv", table.to_csv(index=False))
-    links = _Links(tables, pictures, notebooks)
+    links = _linked(tables, pictures, notebooks)
     results = card[card["kind"] == "result"]
     shown = [
-        {"picture": picture, "address": address, "links": links.of(picture.study)}
+        {"picture": picture, "address": address, "links": links(picture.study)}
         for picture, address in zip(pictures, embed(pictures), strict=True)
     ]
     rows = [_study_table(id, table, provenance, links) for id, table in tables.items()]
@@ -154,29 +153,23 @@ def _by_paper(things, study_of):
     ]
 
 
-class _Links:
-    """From each study to its figures, table, printed numbers, notebooks and paper."""
+def _linked(tables, pictures, notebooks):
+    """A function: study -> (text, address) of its figures, table, numbers, notebooks and paper."""
+    printed = set(published_ids())
 
-    def __init__(self, tables, pictures, notebooks):
-        self._tables, self._printed = set(tables), set(published_ids())
-        self._pictures, self._notebooks = {}, {}
-        for picture in pictures:
-            self._pictures.setdefault(picture.study, []).append(picture.stem)
+    def links(study):
+        pairs = [("published", f"#{study}")] if study in printed else []
+        own = (picture for picture in pictures if picture.study == study)
+        pairs += [(f"figure {picture.name}", f"#figure-{picture.stem}") for picture in own]
+        pairs += [("rows", f"#table-{study}")] if study in tables else []
         for run in notebooks:
-            for study in run.studies:
-                self._notebooks.setdefault(study, []).append(run)
-
-    def of(self, study):
-        """Pairs of a text and an address."""
-        pairs = [("published", f"#{study}")] if study in self._printed else []
-        pairs += [(f"figure {s.removeprefix(f'{study}-')}", f"#figure-{s}")
-                  for s in self._pictures.get(study, ())]  # fmt: skip
-        pairs += [("rows", f"#table-{study}")] if study in self._tables else []
-        for run in self._notebooks.get(study, ()):
-            ending = "html" if run.has_html else "ipynb"
-            pairs.append((f"notebook {run.name[:2]}", f"notebooks/{run.name}.{ending}"))
-        paper = published(study).attrs["link"] if study in self._printed else ""
+            if study in run.studies:
+                ending = "html" if run.has_html else "ipynb"
+                pairs.append((f"notebook {run.name[:2]}", f"notebooks/{run.name}.{ending}"))
+        paper = published(study).attrs["link"] if study in printed else ""
         return pairs + ([("paper", paper)] if paper else [])
+
+    return links
 
 
 # -------------------------------------------------------------------------------- the scorecard
@@ -207,7 +200,7 @@ def _published(study_id, rows, links):
     return {
         "id": study_id,
         **{name: told[name] for name in ("title", "caption", "source")},
-        "links": [pair for pair in links.of(study_id) if pair[0] != "published"],
+        "links": [pair for pair in links(study_id) if pair[0] != "published"],
         "tally": _counts(results),
         "tiles": _tiles(results),
         "tolerances": [(", ".join(columns), text) for text, columns in tolerances.items()],
@@ -253,7 +246,7 @@ def _study_table(study_id, table, provenance, links):
             for row in shown.itertuples(index=False)
         ],
         "provenance": f"tables/{study_id}.provenance.json" if study_id in provenance else None,
-        "links": [pair for pair in links.of(study_id) if pair[0] != "rows"],
+        "links": [pair for pair in links(study_id) if pair[0] != "rows"],
     }
 
 

@@ -10,7 +10,7 @@ from tiny_notebooks import make_notebook
 
 from kernlab.lab import notebook
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.report import comparison
+from kernlab.lab.report import scoring
 from kernlab.lab.report.notebooks.files import FIGURE_KEY, NotebookError
 
 
@@ -96,7 +96,7 @@ def printed(monkeypatch, tiny_house):
             "printed": ["91.2", "12.5", "-"],
         }
     )
-    monkeypatch.setattr(comparison, "published_ids", lambda: ["tiny-t1"])
+    monkeypatch.setattr(scoring, "published_ids", lambda: ["tiny-t1"])
     monkeypatch.setattr(scorecard, "published", lambda study_id: frame)
     measured = tiny_house.STUDY.measured
 
@@ -113,7 +113,7 @@ def test_published_values_beside_ours(house, printed, shown):
     notebook.compare("tiny-t1", notebook.run("tiny-t1"))
     ((data, _),) = shown
     lines = data["text/plain"].splitlines()
-    assert lines[0].split() == list(comparison.HEADER)
+    assert lines[0].split() == list(scoring.HEADER)
     assert "91.2" in lines[1]
     assert "91" in lines[1]
     assert "reproduced" in lines[1]

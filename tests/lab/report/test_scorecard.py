@@ -12,8 +12,7 @@ from kernlab.lab.engine import Point, Study, Tolerance, record
 from kernlab.lab.engine.record import recorded
 from kernlab.lab.published import KINDS, published, published_ids
 from kernlab.lab.report import scorecard, scoring
-from kernlab.lab.report.comparison import parted
-from kernlab.lab.report.scoring import JUDGED, score_study, tally
+from kernlab.lab.report.scoring import JUDGED, parted, score_study, tally
 
 
 def study(measured=None, id="lasn-t4", needs=(), points=("a9a",), **more):

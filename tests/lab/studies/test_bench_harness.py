@@ -1,5 +1,7 @@
 """What benches share: lines of what was asked beside what was reached, and the least seconds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,17 +63,19 @@ def test_growth_is_the_exponent_of_medians():
 
 def test_the_roofline_counts_operations(monkeypatch):
     """Rates of one per second show the counts themselves."""
-    X, none = np.ones((600, 3)), [np.inf] * 4
-    for place, count in enumerate((2 * 600 * 3 * 10, 1000 / 3, 600 * 10, 4 * 600 * 10)):
-        one = [*none[:place], 1.0, *none[place + 1 :]]
-        monkeypatch.setattr(harness, "rates", lambda one=one: harness.Rates(*one))
+    X, names = np.ones((600, 3)), ("operations", "double_operations", "exponentials", "bytes")
+    for name, count in zip(
+        names, (2 * 600 * 3 * 10, 1000 / 3, 600 * 10, 4 * 600 * 10), strict=True
+    ):
+        one = SimpleNamespace(**dict.fromkeys(names, np.inf) | {name: 1.0})
+        monkeypatch.setattr(harness, "rates", lambda threads, one=one: one)
         assert harness.roofline(X, 10) == pytest.approx(count)
-        if place == 0:
+        if name == "operations":
             assert harness.roofline(sp.csr_matrix(np.eye(600, 3)), 10) == 2 * 3 * 10
 
 
 def test_measured_rates_are_those_of_a_computer():
-    rates = harness.rates()
+    rates = harness.rates(threads=1)
     assert 1e8 < rates.double_operations < 1e14
     assert 1e6 < rates.exponentials < 1e12
 

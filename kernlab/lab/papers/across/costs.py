@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
+from scipy.stats import linregress
 from sklearn.base import clone
 
 from kernlab.costs import rates
@@ -204,13 +205,9 @@ def exponents(table):
         told = {"method": method, "variant": variant, "largest": int(means.index.max())}
         told |= {"exponent": np.nan, "standard_error": np.nan}
         if len(upper) > 1:
-            some = np.log(upper.index.to_numpy(float)), np.log(upper.to_numpy())
-            line = np.polynomial.polynomial.polyfit(*some, 1)
-            told["exponent"] = line[1]
-            if len(upper) > 2:
-                left = some[1] - np.polynomial.polynomial.polyval(some[0], line)
-                spread = np.sum((some[0] - some[0].mean()) ** 2)
-                told["standard_error"] = np.sqrt(np.sum(left**2) / (len(upper) - 2) / spread)
+            line = linregress(np.log(upper.index.to_numpy(float)), np.log(upper.to_numpy()))
+            told["exponent"] = line.slope
+            told["standard_error"] = line.stderr if len(upper) > 2 else np.nan
         found.append(told)
     return pd.DataFrame(found)
 

@@ -13,7 +13,7 @@ from kernlab.lab.engine import Study, catalogued, product
 from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.fitting import shape_of, solved
 from kernlab.lab.papers.common.theory import below
-from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, features_of, fit, toy
+from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, fit, toy
 from kernlab.solvers import solve_hinge_admm, solve_hinge_interior
 
 SETTINGS = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"alpha": 0.01}}
@@ -35,7 +35,7 @@ def convergence(steps=None):
 def measure_convergence(point, seed):
     """Squared H-norm, objective and residual of the steps 1, ..., spaced ever wider."""
     X, y, _, _ = toy(1000, point.repeat)
-    F, _ = features_of(X, 9, basis="chebyshev")
+    F = PolynomialMap(9, basis="chebyshev").fit_transform(X)
     if point.method == "FPC":
         settings = {"tol": 0.0, "max_iter": point["steps"]} | SETTINGS[point.variant]
         trace = course_of(X, y, **settings)[0].trace_table()
@@ -265,9 +265,8 @@ def dual_programme(degrees=(2, 4), repeats=None):
 def measure_dual(point, seed):
     """Both linear programmes by HiGHS, ADMM's iterates at its usual stop and at the optimum."""
     X, y = getattr(generators, point.dataset.replace("-", "_"))(300, seed=point.repeat)
-    F, _ = features_of(X, point["degree"], basis="chebyshev")
-    powers, _ = features_of(X, point["degree"])
-    early = solve_hinge_admm(powers, y)
+    F = PolynomialMap(point["degree"], basis="chebyshev").fit_transform(X)
+    early = solve_hinge_admm(PolynomialMap(point["degree"]).fit_transform(X), y)
     optimum = solve_hinge_interior(F, y, tol=1e-4, max_iter=50_000)
     dual = optimum.dual_variables
     violation = np.linalg.norm(F.T @ (y * dual)) / np.linalg.norm(F.T @ np.abs(dual))

@@ -72,12 +72,6 @@ def course_of(X, y, degree=DEGREE, *, map_settings=None, **settings):
     return solve_hinge_admm(features, y, **settings), fitted
 
 
-def features_of(X, degree, basis="power"):
-    """Polynomial features of all rows, and the map that makes them."""
-    fitted = PolynomialMap(degree, basis=basis).fit(X)
-    return fitted.transform(X), fitted
-
-
 def passing(X, y, exponents, degree=DEGREE, map_settings=None):
     """The steps at which one run passes the tolerances 10^-exponent, and the map.
 
