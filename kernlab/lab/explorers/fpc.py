@@ -11,8 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.datasets.generators import fpc_bayes_curve
 from kernlab.estimators import FPC
-from kernlab.lab.explorers import controls as ui
-from kernlab.lab.explorers.declared import Declared
+from kernlab.lab.explorers import declared as ui
 from kernlab.lab.explorers.plane import Plane, draw_rows, heading, panel
 from kernlab.lab.papers.fpc.figures import look
 from kernlab.lab.papers.fpc.toy import course_of, errors, fit, toy
@@ -62,7 +61,7 @@ MOST_STEPS = 2000
 DRAWN = np.unique(np.geomspace(1, MOST_STEPS, 80).round().astype(int))  # steps of the curves
 
 
-class FPCStopping(Declared):
+class FPCStopping(ui.Declared):
     """where FPC stops, by tolerance and steps"""
 
     controls = ui.Controls(
@@ -151,7 +150,7 @@ class FPCStopping(Declared):
 DEGREES = tuple(range(1, 13))
 
 
-class FPCDegrees(Declared):
+class FPCDegrees(ui.Declared):
     """degree against overfitting, by degree and rows"""
 
     controls = ui.Controls(
@@ -226,7 +225,7 @@ def noisy_rows(place, width, ratio, dabs=()):
     return X, np.where(wrong, -y, y), X_test, y_test
 
 
-class FPCNoise(Declared):
+class FPCNoise(ui.Declared):
     """noise on FPC's toy, by place, width, ratio and degree"""
 
     controls = ui.Controls(
@@ -330,7 +329,7 @@ def bytes_held(centres, rows):
     return 8.0 * centres**2 + 0.0 * rows, 8.0 * rows * centres, 8.0 * rows**2
 
 
-class FPCScale(Declared):
+class FPCScale(ui.Declared):
     """what FPC costs in time and memory, by rows, features and degree"""
 
     controls = ui.Controls(

@@ -13,8 +13,7 @@ from matplotlib.patches import Rectangle
 from kernlab.approximations.hss import HSSKernel
 from kernlab.estimators import HSSSVC
 from kernlab.kernels import gamma_from_sigma
-from kernlab.lab.explorers import controls as ui
-from kernlab.lab.explorers.declared import Declared, Given
+from kernlab.lab.explorers import declared as ui
 from kernlab.lab.explorers.plane import REACH, draw_machine, empty_plane, heading, panel, square
 from kernlab.lab.explorers.samples import SHAPES
 from kernlab.lab.papers.common.fitting import seconds_of
@@ -47,10 +46,10 @@ RANKS = LogNorm(1, 300)  # on the scale of colours
 CLUSTERINGS = ("2means", "kdtree", "pca", "cobble", "natural")
 
 
-class HSSMatrix(Declared):
+class HSSMatrix(ui.Declared):
     """a kernel matrix as nested blocks, by h, tolerance, largest rank and leaf size"""
 
-    given = Given(toys=("Swiss roll", *SHAPES), first="Swiss roll", rows=1000)
+    given = ui.Given(toys=("Swiss roll", *SHAPES), first="Swiss roll", rows=1000)
     controls = ui.Controls(
         clustering=ui.choice("clustering", CLUSTERINGS, "2means"),
         h=ui.log_slider("h", 0.5, -2, 1),
@@ -134,10 +133,10 @@ def compress(rows, h):
     return SimpleNamespace(kernel=kernel, at_grid=at_grid, at_fresh=at_fresh, seconds=seconds)
 
 
-class HSSADMM(Declared):
+class HSSADMM(ui.Declared):
     """ADMM on a hierarchical kernel, by h, beta, C and steps"""
 
-    given = Given(toys=SHAPES, first="checkerboard", rows=1500, plane=True)
+    given = ui.Given(toys=SHAPES, first="checkerboard", rows=1500, plane=True)
     controls = ui.Controls(
         h=ui.log_slider("h", 0.2, -1.5, 1),
         beta=ui.log_slider("beta", 10.0, -1, 4),

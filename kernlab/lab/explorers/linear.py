@@ -8,8 +8,7 @@ import numpy as np
 from ipywidgets import Checkbox
 
 from kernlab.approximations import Nystrom
-from kernlab.lab.explorers import controls as ui
-from kernlab.lab.explorers.declared import Declared, Given
+from kernlab.lab.explorers import declared as ui
 from kernlab.lab.explorers.plane import panel
 from kernlab.lab.explorers.samples import SETS
 from kernlab.lab.plots.style import BLUE, QUIET, RED, method_colour
@@ -26,11 +25,11 @@ def nystrom_parts(rows, landmarks=200):
     return features, nystrom.transform(rows.X_test)
 
 
-class Newton(Declared):
+class Newton(ui.Declared):
     """where Newton's method spends its time"""
 
     shown = 30  # steps
-    given = Given(sets=SETS, first="magic", rows=2000)  # solved in less time than drawn
+    given = ui.Given(sets=SETS, first="magic", rows=2000)  # solved in less time than drawn
     controls = ui.Controls(
         k=ui.count_slider("k", 100, 0.3, 2.3),
         C=ui.log_slider("C", 10.0, -4, 4),
@@ -101,13 +100,13 @@ machine = KernelMachine("nystrom", "newton", gamma="variance", C={C:.4g}, interc
         )
 
 
-class BlockPasses(Declared):
+class BlockPasses(ui.Declared):
     """LLSVM's duality gap and accuracy after some runs over the data, by C and block"""
 
     most = 20  # runs
     landmarks = 100
     unfinished = True
-    given = Given(sets=SETS, first="magic", rows=2000)
+    given = ui.Given(sets=SETS, first="magic", rows=2000)
     controls = ui.Controls(
         C=ui.log_slider("C", 10.0, -3, 3),
         runs=ui.stops("runs", (1, 2, 3, 5, 10, most), 1),
@@ -166,12 +165,12 @@ RACERS = {  # label, colour, tolerances, further settings
 }
 
 
-class SolverRace(Declared):
+class SolverRace(ui.Declared):
     """three linear solvers of one objective: exactness against time, by k and C"""
 
     floor = 1e-14
     unfinished = True
-    given = Given(sets=SETS, first="magic", rows=1000)
+    given = ui.Given(sets=SETS, first="magic", rows=1000)
     controls = ui.Controls(k=ui.count_slider("k", 50, 0.3, 2), C=ui.log_slider("C", 10.0, -4, 4))
     places = ((0.1, 0.14, 0.87, 0.78),)
     size = (7.2, 3.9)

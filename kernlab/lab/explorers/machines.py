@@ -10,8 +10,7 @@ from kernlab.approximations import APPROXIMATIONS
 from kernlab.estimators import FPC, HSSSVC, LASN, LLSVM, SparseCholeskySVC
 from kernlab.kernels import KERNELS
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.explorers import controls as ui
-from kernlab.lab.explorers.declared import Declared, Given
+from kernlab.lab.explorers import declared as ui
 from kernlab.lab.explorers.plane import REACH, Plane, draw_machine, empty_plane, look_at
 from kernlab.lab.explorers.samples import ALONE, TOYS, Rows
 from kernlab.lab.papers.across.algebra import machine_of, reason
@@ -21,11 +20,11 @@ from kernlab.lab.plots.style import BLUE, DARK, RED
 from kernlab.solvers import SOLVERS
 
 
-class Playground(Declared):
+class Playground(ui.Declared):
     """a kernel machine in the plane, by data set, kernel, gamma, C"""
 
     places, size = ((0.005, 0.005, 0.99, 0.99),), (5.6, 4.6)
-    given = Given(toys=(*TOYS, ALONE), first=TOYS[0], rows=500, plane=True)
+    given = ui.Given(toys=(*TOYS, ALONE), first=TOYS[0], rows=500, plane=True)
     controls = ui.Controls(
         kernel=ui.choice("kernel", tuple(KERNELS), "rbf"),
         gamma=ui.log_slider("gamma", 1.0, -2, 2),
@@ -69,8 +68,8 @@ class Playground(Declared):
         return f"{text}machine = LibSVM(C={C:.4g}, kernel={kernel!r}, gamma={gamma:.4g}).fit(X, y)"
 
 
-class SideBySide(Declared):
-    given = Given(toys=TOYS, first="two moons", rows=400, plane=True)
+class SideBySide(ui.Declared):
+    given = ui.Given(toys=TOYS, first="two moons", rows=400, plane=True)
     unfinished = True
 
     def compute(self, rows, **values):
@@ -155,7 +154,7 @@ COSTS = {
 }
 
 
-class Fronts(Declared):
+class Fronts(ui.Declared):
     """test error against cost, methods switched on and off"""
 
     def __init__(self, table):

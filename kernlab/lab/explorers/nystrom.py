@@ -12,18 +12,17 @@ from sklearn.decomposition import PCA
 
 from kernlab.approximations import FourierMap, Nystrom
 from kernlab.estimators import LASN, KernelMachine, sweep
-from kernlab.lab.explorers import controls as ui
-from kernlab.lab.explorers.declared import Declared, Given
+from kernlab.lab.explorers import declared as ui
 from kernlab.lab.explorers.plane import draw_machine, draw_rows, empty_plane, look_at, panel
 from kernlab.lab.explorers.samples import SETS, TOYS
 from kernlab.lab.plots.marks import heatmap
 from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour
 
 
-class Bandwidth(Declared):
+class Bandwidth(ui.Declared):
     """how far apart the rows of a set are, and what gamma makes of it"""
 
-    given = Given(sets=SETS, first="magic", rows=600)
+    given = ui.Given(sets=SETS, first="magic", rows=600)
     controls = ui.Controls(
         kernel=ui.choice("kernel", ("rbf", "laplacian"), "rbf"),
         gamma=ui.log_slider("gamma", 0.05, -4, 2),
@@ -77,11 +76,11 @@ machine = LASN(100, kernel={kernel!r}, gamma={gamma:.4g}, random_state=0).fit(X,
         )
 
 
-class Landmarks(Declared):
+class Landmarks(ui.Declared):
     """landmarks in the plane, by rule, k, gamma and C"""
 
     rules = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
-    given = Given(toys=TOYS, first="spirals", rows=2000, plane=True)
+    given = ui.Given(toys=TOYS, first="spirals", rows=2000, plane=True)
     controls = ui.Controls(
         rule=ui.choice("landmarks", rules, "kmeans"),
         k=ui.count_slider("k", 30, 0.3, 2.6),
@@ -143,10 +142,10 @@ def error_curves(rows, gamma):
     return {name: np.maximum(errors, 1e-9) for name, errors in zip(MAPS, found, strict=True)}
 
 
-class Fourier(Declared):
+class Fourier(ui.Declared):
     """landmarks beside random Fourier features, by their number, gamma and C"""
 
-    given = Given(toys=TOYS, first="spirals", rows=1000, plane=True)
+    given = ui.Given(toys=TOYS, first="spirals", rows=1000, plane=True)
     controls = ui.Controls(
         half=ui.count_slider("features D / 2", 15, 0.3, 2.3),  # a wave is a cosine and a sine
         gamma=ui.log_slider("gamma", 4.0, -2, 2),
@@ -223,10 +222,10 @@ def solve_path(rows, ks=LANDMARKS, costs=COSTS):
     )
 
 
-class LandmarkPath(Declared):
+class LandmarkPath(ui.Declared):
     """accuracy, error and time over a path of k and C"""
 
-    given = Given(sets=SETS, first="magic", rows=4000)  # so that another is solved in an instant
+    given = ui.Given(sets=SETS, first="magic", rows=4000)  # so that another is solved in an instant
     controls = ui.Controls(k=ui.stops("landmarks k", LANDMARKS, 100), C=ui.stops("C", COSTS, 10.0))
     places = (
         (0.07, 0.6, 0.43, 0.33), (0.57, 0.6, 0.41, 0.33),

@@ -10,8 +10,7 @@ from scipy.special import gammaln, jv
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import askey_exponent, gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.explorers import controls as ui
-from kernlab.lab.explorers.declared import Declared, Given
+from kernlab.lab.explorers import declared as ui
 from kernlab.lab.explorers.plane import empty_plane, heading, panel
 from kernlab.lab.explorers.samples import SHAPES
 from kernlab.lab.papers.common.fitting import seconds_in, seconds_of
@@ -21,10 +20,10 @@ from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_f
 STAGES = {"assemble": "#8C8C8C", "factor": RED, "solve": BLUE}
 
 
-class SparseKernel(Declared):
+class SparseKernel(ui.Declared):
     """a sparse kernel matrix and its factor, by sigma and order"""
 
-    given = Given(toys=("Swiss roll", *SHAPES), first="Swiss roll", rows=600)
+    given = ui.Given(toys=("Swiss roll", *SHAPES), first="Swiss roll", rows=600)
     controls = ui.Controls(
         sigma=ui.log_slider("sigma", 0.16, -2, 0.3, step=0.05),
         C=ui.log_slider("C", 1.0, -3, 3),
@@ -136,7 +135,7 @@ def radial_transform(alpha, l, n_features, value=compact_value, nodes=500):
     return t, mean_of_cosine(np.outer(t, d), n_features / 2.0 - 1.0) @ density / density.sum()
 
 
-class CompactShape(Declared):
+class CompactShape(ui.Declared):
     """the shape of a compact kernel, by alpha, l and features"""
 
     controls = ui.Controls(
@@ -209,7 +208,7 @@ def _points(count, **places):
     return [(places[f"{name}_x"], places[f"{name}_y"]) for name in NAMES[:count]]
 
 
-class Shattering(Declared):
+class Shattering(ui.Declared):
     """labellings of points that can be moved, and lines"""
 
     controls = ui.Controls(

@@ -12,8 +12,7 @@ from PIL import Image
 
 from kernlab.lab.explorers import EXPLORERS, Explorer
 from kernlab.lab.explorers.base import FRAMES_KEY, RUNNER_VARIABLE, WIDGET_VIEW
-from kernlab.lab.explorers.controls import log_slider
-from kernlab.lab.explorers.declared import Scene
+from kernlab.lab.explorers.declared import Scene, log_slider
 from kernlab.lab.plots.style import new_figure
 
 WITH_DATA = [name for name, declared in EXPLORERS.items() if declared.given]

@@ -5,7 +5,7 @@ import scipy.linalg as la
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.svm import SVC
 
-from kernlab.approximations import Nystrom, ReducedMap
+from kernlab.approximations import ExactKernel, Nystrom, ReducedMap
 from kernlab.datasets import load_dataset
 from kernlab.estimators import KernelMachine
 from kernlab.kernels import make_kernel, resolve_gamma
@@ -150,11 +150,8 @@ def measure_map(point, seed):
 
 def _map(method, X, gamma, k, seed):
     if method == "square root of K":
-        kernel = make_kernel(gamma=gamma)
-        values, vectors = la.eigh(kernel(X))
-        kept = values > 1e-12 * values[-1]
-        inverse_root = (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T
-        return lambda rows: kernel(rows, X) @ inverse_root
+        exact = ExactKernel(gamma=gamma).fit(X)
+        return theory.factor("square root", exact.matrix_, exact)
     nystrom = Nystrom(gamma=gamma, n_landmarks=k, random_state=seed).fit(X)
     if method == "kernel values":
         return ReducedMap(gamma=gamma, landmarks=nystrom.landmarks_).fit(X).transform
