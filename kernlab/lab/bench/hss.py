@@ -204,14 +204,7 @@ def _parts(machine):
 
 
 def _quality(kernel, seed):
-    quality = kernel.quality(SAMPLED_COLUMNS, random_state=seed)
-    levels = quality.levels.iloc[1:]
-    return {
-        "sampled_error": quality.sampled_error,
-        "smallest_eigenvalue": quality.smallest_eigenvalue,
-        "smallest_rank": int(levels["smallest rank"].min()) if len(levels) else 0,
-        "mean_ranks": " ".join(f"{rank:.0f}" for rank in levels["mean rank"]),
-    }
+    return tables.described(kernel, n_sampled=SAMPLED_COLUMNS, random_state=seed)
 
 
 def _exact_objectives(machine, point, data):

@@ -110,7 +110,7 @@ def measure_admm(point, seed):
 def _after_ten_steps(data, h, costs, settings, seed):
     """A row for each matrix and C; new rows are scored by all of them in one pass."""
     part = halves(data, HELD_OUT, seed)
-    rows, results, held_out, described = [], [], [], {}
+    rows, results, held_out, quality = [], [], [], {}
     for matrix in MATRICES:
         kernel, seconds = machines.approximated(matrix, data.X_train, h, seed, **settings)
         about, found = _trained(kernel, data, machines.papers_steps, costs)
@@ -120,11 +120,11 @@ def _after_ten_steps(data, h, costs, settings, seed):
         smaller, _ = machines.approximated(matrix, part.X_train, h, seed, **settings)
         held_out += machines.papers_steps(smaller, part.y_train, costs)
         if matrix == HSS:
-            described = _described(kernel)
+            quality = described(kernel)
     scored = _scored(kernel.kernel_, data, results, costs, seed)
     validated = _scored(kernel.kernel_, part, held_out, costs, seed)
     return [
-        row | scores | {"cv_accuracy": beside["test_accuracy"]} | described
+        row | scores | {"cv_accuracy": beside["test_accuracy"]} | quality
         for row, scores, beside in zip(rows, scored, validated, strict=True)
     ]
 
@@ -134,7 +134,7 @@ def _at_the_optimum(data, h, costs, settings, seed):
     kernel, seconds = machines.approximated(HSS, data.X_train, h, seed, **settings)
     certificate = "exact" if len(data.y_train) <= MOST_CERTIFIED else "approximate"
     about, found = _trained(kernel, data, machines.converged, costs, certificate)
-    about |= {"matrix": HSS, "approximate_seconds": seconds} | _described(kernel)
+    about |= {"matrix": HSS, "approximate_seconds": seconds} | described(kernel)
     scored = _scored(kernel.kernel_, data, found, costs, seed)
     return [
         about | _solution(C, result, data.y_train) | scores
@@ -170,15 +170,17 @@ def _solution(C, result, y):
     }
 
 
-def _described(kernel):
+def described(kernel, **options):
     """Quality of K~, and its mean ranks by level from the top, as a text and at the top."""
-    quality = kernel.quality()
-    ranks = quality.levels["mean rank"].iloc[1:]
+    quality = kernel.quality(**options)
+    levels = quality.levels.iloc[1:]
+    ranks = levels["mean rank"]
     return {
         "sampled_error": quality.sampled_error,
         "smallest_eigenvalue": quality.smallest_eigenvalue,
         "mean_ranks": " ".join(f"{rank:.0f}" for rank in ranks),
         "top_rank": float(ranks.iloc[0]) if len(ranks) else 0.0,
+        "smallest_rank": int(levels["smallest rank"].min()) if len(ranks) else 0,
         "largest_rank": kernel.rank_,
     }
 
