@@ -118,7 +118,8 @@ def test_the_record_is_renewed_checked_and_shown(kernlab, house, tmp_path, monke
     assert sorted(p.name for p in folder.rglob("*.*")) == ["provenance.json", "tiny-t1.csv"]
     assert "tiny-t1  4 of 4" in kernlab("record", "show").stdout
     checked = kernlab("record", "check", "--sample", "3")
-    assert (checked.exit_code, checked.stdout) == (0, "3 points computed again, 0 differ\n")
+    assert checked.stdout == "3 points computed again, 0 not begun, 0 differ\n"
+    assert checked.exit_code == 0
     table = folder / "tables" / "tiny-t1.csv"
     changed = table.read_text().replace(",0.", ",9.")
     table.write_text(changed)
