@@ -3,16 +3,13 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
 import urllib.request
-from pathlib import Path
 
 import nbformat
 import pytest
-from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab import paths
 from kernlab.lab.explorers import EXPLORERS
@@ -20,7 +17,6 @@ from kernlab.lab.explorers.base import RUNNER_VARIABLE
 from kernlab.lab.report.notebooks.html import write_html
 
 NOTEBOOK = "00_start_here.ipynb"
-ALL_EXPLORERS = "all_explorers.ipynb"
 TOKEN = "a-token-for-this-test"
 MINUTE = 60_000  # milliseconds
 
@@ -35,18 +31,16 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(400),
     pytest.mark.xdist_group("lab"),  # one JupyterLab for all of them
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no Chromium at {CHROMIUM}"),
 ]
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of a JupyterLab on copies of the notebooks."""
+    """The address of a JupyterLab on a notebook."""
     place = tmp_path_factory.mktemp("lab")
     notebooks = place / "notebooks"
     notebooks.mkdir()
-    shutil.copy(paths.notebooks_dir() / NOTEBOOK, notebooks)
-    nbformat.write(_notebook_of_explorers(), notebooks / ALL_EXPLORERS)
+    nbformat.write(_notebook_with_all_explorers(), notebooks / NOTEBOOK)
     _keep_all_cells_in_the_page(place / "settings")
     settings = {
         "KERNLAB_OUT": str(place / "figures"),
@@ -83,15 +77,15 @@ def lab(tmp_path_factory):
         log.close()
 
 
-def _notebook_of_explorers():
-    """A cell for each registered explorer, which marks its widget with the explorer's name."""
+def _notebook_with_all_explorers():
+    """The first notebook, and below it a cell for each explorer, marked with its name."""
+    notebook = nbformat.read(paths.notebooks_dir() / NOTEBOOK, as_version=4)
     cells = ["from kernlab.lab.explorers import EXPLORERS"]
     for name in EXPLORERS:
         made = f"explorer = EXPLORERS[{name!r}]()"
         cells.append(f"{made}\nexplorer.widget.add_class({_marked(name)!r})\nexplorer")
     cells.append("print('all', 'explorers', 'shown')")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    notebook.cells += [nbformat.v4.new_code_cell(cell) for cell in cells]
     return notebook
 
 
@@ -129,37 +123,13 @@ def _address_of(server, log):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-def open_notebook(browser, lab, name):
-    """A page with a notebook in JupyterLab; what the browser complains of is in `errors`."""
+def page(browser, lab):
+    """The notebook, run by a live kernel; what the browser complains of is in `errors`."""
     page = browser.new_page(viewport={"width": 1400, "height": 1000})
     page.errors, page.gave_up = [], pytest.importorskip("playwright.sync_api").TimeoutError
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.on("console", lambda message: _note(page.errors, message))
-    # In a workspace of its own, or JupyterLab would open the other notebook beside it.
-    workspace = name.removesuffix(".ipynb")
-    page.goto(f"{lab}lab/workspaces/{workspace}/tree/{name}?token={TOKEN}")
-    return page
-
-
-@pytest.fixture
-def page(browser, lab):
-    page = open_notebook(browser, lab, NOTEBOOK)
-    yield page
-    page.close()
-
-
-@pytest.fixture(scope="module")
-def explorers_page(browser, lab):
-    """All explorers of the registry, shown by a live kernel."""
-    page = open_notebook(browser, lab, ALL_EXPLORERS)
+    page.goto(f"{lab}lab/tree/{NOTEBOOK}?token={TOKEN}")
     run_all_cells(page)
     page.get_by_text("all explorers shown").wait_for(timeout=4 * MINUTE)
     yield page
@@ -169,13 +139,6 @@ def explorers_page(browser, lab):
 def _note(errors, message):
     if message.type == "error":
         errors.append(message.text)
-
-
-def artefact(page, name):
-    """Keep a screenshot outside the repository, for whoever wants to look."""
-    folder = Path(os.environ.get("KERNLAB_ARTEFACTS", paths.PACKAGE.parent / ".artefacts"))
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"{name}.png")
 
 
 def run_all_cells(page):
@@ -222,8 +185,7 @@ def move_a_widget(page, explorer, picture, before):
 
 
 def test_the_notebook_runs_with_its_playground(page):
-    run_all_cells(page)
-    page.get_by_text("profile quick: complete").last.wait_for(timeout=4 * MINUTE)
+    page.get_by_text("profile quick: complete").last.wait_for(timeout=MINUTE)
     explorer = page.locator(".kernlab-explorer").first
     explorer.scroll_into_view_if_needed()
     explorer.locator(".kernlab-caption").filter(has_text="duality gap").wait_for(timeout=MINUTE)
@@ -233,8 +195,7 @@ def test_the_notebook_runs_with_its_playground(page):
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
-def test_every_explorer_follows_a_widget(explorers_page, name):
-    page = explorers_page
+def test_every_explorer_follows_a_widget(page, artefacts, name):
     explorer = page.locator(f".{_marked(name)}")
     explorer.wait_for(timeout=MINUTE)
     explorer.scroll_into_view_if_needed()
@@ -243,7 +204,7 @@ def test_every_explorer_follows_a_widget(explorers_page, name):
     before = picture.evaluate(f"({PIXELS})")
     assert move_a_widget(page, explorer, picture, before), "no picture followed the widget"
     assert "Not drawn" not in explorer.locator(".kernlab-caption").inner_text()
-    artefact(page, f"explorer-{name}")
+    page.screenshot(path=artefacts / f"explorer-{name}.png")
     # Beside the controls, and named for readers of the screen.
     panel, stage = (
         explorer.locator(f".kernlab-{part}").bounding_box() for part in ("panel", "stage")
@@ -256,8 +217,7 @@ def test_every_explorer_follows_a_widget(explorers_page, name):
     assert unharmed(page)
 
 
-def test_points_are_added_by_a_click_and_dragged(explorers_page):
-    page = explorers_page
+def test_points_are_added_by_a_click_and_dragged(page, artefacts):
     explorer = page.locator(f".{_marked('playground')}")
     explorer.scroll_into_view_if_needed()
     explorer.get_by_role("button", name="code").click()
@@ -283,14 +243,13 @@ def test_points_are_added_by_a_click_and_dragged(explorers_page):
         x, y, label = re.search(r"points = np.array\(\[\((.*?)\)", code.inner_text())[1].split(", ")
         assert (float(x), float(y)) == pytest.approx(expected, abs=0.08)
         assert label == "-1"
-    artefact(page, "playground-dragged")
+    page.screenshot(path=artefacts / "playground-dragged.png")
     explorer.get_by_role("button", name="remove points").click()
     code.filter(has_not_text="points").wait_for(timeout=MINUTE)
     assert unharmed(page)
 
 
-def test_a_setting_is_pinned_and_reset(explorers_page):
-    page = explorers_page
+def test_a_setting_is_pinned_and_reset(page, artefacts):
     explorer = page.locator(f".{_marked('newton')}")
     explorer.scroll_into_view_if_needed()
     explorer.get_by_role("button", name="reset").click()
@@ -305,10 +264,10 @@ def test_a_setting_is_pinned_and_reset(explorers_page):
     while picture.evaluate(f"({PIXELS})") == kept:  # the picture of the reset may come late
         assert time.monotonic() < give_up, "the picture is still the one that is pinned"
         page.wait_for_timeout(100)
-    artefact(page, "explorer-pinned")
+    page.screenshot(path=artefacts / "explorer-pinned.png")
 
 
-def test_frames_move_without_python(browser, tmp_path, monkeypatch):
+def test_frames_move_without_python(browser, artefacts, tmp_path, monkeypatch):
     monkeypatch.setenv(RUNNER_VARIABLE, "a notebook")
     explorer, file = EXPLORERS["fpc_degrees"](), tmp_path / "copy.html"
     shown = nbformat.v4.new_output("display_data", explorer.bundle(), metadata=explorer.metadata())
@@ -323,5 +282,5 @@ def test_frames_move_without_python(browser, tmp_path, monkeypatch):
     assert layer.is_visible()
     assert "One label in ten is wrong" in page.locator(".kernlab-frames p").inner_text()
     assert page.get_by_label("degree s").get_attribute("aria-valuetext") == "1"
-    artefact(page, "frames")
+    page.screenshot(path=artefacts / "frames.png")
     page.close()

@@ -1,24 +1,18 @@
 """The report page in a real browser: light, dark, on a phone and on paper."""
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
-from chromium import ARGUMENTS, CHROMIUM
 
 from kernlab.lab.report import build_report
-from kernlab.paths import project_root
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 import report_demo
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no Chromium at {CHROMIUM}"),
-]
+pytestmark = pytest.mark.browser
 
 # WCAG's contrast between every visible text and what lies behind it, worst first.
 LOW_CONTRAST = """() => {
@@ -66,30 +60,12 @@ NUMBERS = """([table, column]) => [...document.querySelectorAll(`${table} tbody 
 
 
 @pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """The report of a synthetic run."""
     out = tmp_path_factory.mktemp("a run with späces")
     with report_demo.own_registry() as studies:
         report_demo.build(out, studies)
         return build_report("quick", out)
-
-
-@pytest.fixture(scope="module")
-def artefacts():
-    """Where screenshots are left for a person to look at; never inside the repository's history."""
-    named = os.environ.get("KERNLAB_ARTEFACTS")
-    folder = Path(named) if named else (project_root() or Path.cwd()) / ".artefacts"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.fixture
@@ -249,13 +225,3 @@ def test_on_paper_the_scorecard_takes_one_page(open_page, artefacts):
         assert page.locator(hidden).is_hidden()
     assert page.locator(".paper").first.is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-
-
-def test_links_lead_to_the_notebooks(open_page, report, browser):
-    page = open_page()
-    link = page.get_by_role("link", name="What a kernel SVM is")
-    assert link.get_attribute("href") == "notebooks/00_start_here.html"
-    other = browser.new_page()
-    other.goto((report.parent / link.get_attribute("href")).as_uri())
-    assert "An executed notebook" in other.inner_text("body")
-    other.close()
