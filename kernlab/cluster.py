@@ -14,7 +14,6 @@ from kernlab.runtime import MemoryLimitError, Stopwatch, format_bytes, parse_byt
 
 CHUNK_BYTES = 2**26  # of features that are formed in a pass
 BYTES_PER_ROW = 48  # of labels, intervals, scores
-WITH_SAMPLE = 1.125  # times what is kept of all rows: the eighth of them that is solved first
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,8 @@ class Part:
     """Some rows X on a worker, with labels y, weights w (None: all count once), their features, and
     what the last pass has left for the next one (`known`), which may be lost at any time."""
 
+    is_head = False  # whether its features are a view of another part's
+
     def __init__(self, approximation, n_rows, kept, X, y, w):
         self.X, self.y, self.w = X, y, w
         self.approximation, self.n_rows, self.kept = approximation, n_rows, kept
@@ -86,7 +87,7 @@ class Part:
 
     def __sizeof__(self):
         """For Dask, which watches what workers hold; the rows are counted as blocks."""
-        held = self._features.A.nbytes if self.kept else 0
+        held = self._features.A.nbytes if self.kept and not self.is_head else 0
         return int(held + BYTES_PER_ROW * len(self))
 
     def __getstate__(self):
@@ -115,6 +116,7 @@ class Part:
     def head(self, share):
         """The first of the rows, one of every `share`."""
         other = self.changed(kept=False)
+        other.is_head = True
         some = -(-len(self) // share)
         other.X, other.y = self.X[:some], self.y[:some]
         other.w = None if self.w is None else self.w[:some]
@@ -193,17 +195,17 @@ class ClusterFeatures(Features):
             limits = np.minimum(limits, parse_bytes(self.max_memory))
         n, room = -(-len(self.rows) // len(limits)), int(min(limits))
         rank = self.approximation.rank_
-        rows = -(-(self.rows.nbytes + self.rows.bytes_joined()) // len(limits))
-        needed = rows + n * BYTES_PER_ROW + 3 * CHUNK_BYTES + 4 * 8 * rank**2
+        rows, matrices = -(-self.rows.nbytes // len(limits)), 4 + self.rows.most_pieces()
+        needed = rows + n * BYTES_PER_ROW + 3 * CHUNK_BYTES + matrices * 8 * rank**2
         if needed > room:
             raise MemoryLimitError(
                 f"{n:,} rows on each of {len(limits)} workers, with what Newton's method or ADMM "
                 f"keeps of them, need {format_bytes(needed)} a worker "
                 f"({format_bytes(rows)} of rows + {n:,} x {BYTES_PER_ROW} bytes + "
-                f"{format_bytes(3 * CHUNK_BYTES)} + 4 x {rank:,}^2 x 8 bytes), but only "
+                f"{format_bytes(3 * CHUNK_BYTES)} + {matrices} x {rank:,}^2 x 8 bytes), but only "
                 f"{format_bytes(room)} may be used. Take more workers, or workers with more memory."
             )
-        return min(1.0, (room - needed) / max(1, WITH_SAMPLE * n * per_row))
+        return min(1.0, (room - needed) / max(1, n * per_row))
 
     def stored(self, max_memory=None):
         raise MemoryLimitError(

@@ -284,12 +284,14 @@ class Features:
         return features.astype(self.dtype, copy=False)
 
     def take(self, rows):
-        """The rows at these ascending positions, as Features of their own, kept in memory."""
+        """The rows at these ascending positions, as Features of their own, kept in memory: as a
+        view where they follow one another."""
+        some = _as_slice(rows)
         if self.map_ is None:
-            return Features(self._explicit(rows, self.precision))
+            return Features(self.A[some] if self.is_kept else self._gathered(rows))
 
         return Features.mapped(
-            lambda: self.A[rows] if self.is_kept else self._gathered(rows),
+            lambda: self.A[some] if self.is_kept else self._gathered(rows),
             self.map_,
             lambda part, room: self._explicit(rows[part], self.dtype),
             self.dtype,

@@ -215,6 +215,37 @@ class SelectedRows(Rows):
         return self._rows.take(self._indices[indices])
 
 
+class JoinedRows(Rows):
+    """Blocks of finite rows of one kind, one after the other, as if they were one; not copied."""
+
+    _known_finite = True
+
+    def __init__(self, blocks):
+        self._blocks, self.dtype = blocks, blocks[0].dtype
+        self._starts = np.cumsum([0, *(block.shape[0] for block in blocks)])
+        self.shape = int(self._starts[-1]), blocks[0].shape[1]
+
+    def __getitem__(self, rows):
+        """The rows of a slice, as views of the blocks."""
+        start, stop, _ = rows.indices(len(self))
+        first, last = np.searchsorted(self._starts, (start, max(start, stop - 1)), side="right")
+        blocks = zip(self._blocks[first - 1 : last], self._starts[first - 1 : last], strict=True)
+        return JoinedRows([block[max(0, start - at) : max(0, stop - at)] for block, at in blocks])
+
+    def block(self, rows):
+        return stacked(self[rows]._blocks)
+
+    def take(self, indices):
+        return stacked([self.block(slice(i, i + 1)) for i in indices] or [self.block(slice(0))])
+
+
+def stacked(blocks):
+    """Blocks of one kind as one: itself where there is one only, which is not copied."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate(blocks)
+
+
 def as_dense(block, dtype=np.float64):
     """A block of rows as a C-ordered array."""
     block = block.toarray() if sp.issparse(block) else block

@@ -6,12 +6,13 @@ it died is computed again from the collection's own graph, and nothing else.
 """
 
 import ctypes
-from collections import defaultdict
+import warnings
+from collections import Counter, defaultdict
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cache, reduce
 from itertools import count
-from operator import getitem, itemgetter
+from operator import itemgetter
 from uuid import uuid4
 
 import dask.array as da
@@ -26,18 +27,20 @@ from tqdm.auto import tqdm
 
 from kernlab.rows.arrays import (
     ArrayRows,
+    JoinedRows,
     Rows,
     added,
     as_dense,
     canonical_csr,
     extremes,
     not_finite,
+    stacked,
     wider,
 )
 from kernlab.runtime import MemoryLimitError, bar_options, format_bytes, on_one_thread
 
 FAN_IN = 8  # partial sums that one task adds up
-PARTS_PER_THREAD = 4  # of which each may have to be computed again when a worker dies
+PARTS_PER_THREAD = 8  # of which each may have to be computed again when a worker dies
 FULL = 1.1  # times an even share of the rows: a worker that has so many gets no more
 MOST_CLASSES = 10_000
 SHARE = 0.6  # of a worker's memory: above, Dask begins to move what it holds to disk
@@ -153,10 +156,14 @@ def _total(client, partial_sums, combine):
 
 
 class Pieces:
-    """Objects that workers keep, one for each future, computed again where they are lost."""
+    """Objects that workers keep, one for each future, computed again where they are lost.
 
-    def __init__(self, client, futures):
-        self.client, self.futures = client, futures
+    `places`: by a future's key, the worker that computes it if it lives, so that what is to be done
+    with an object goes there before it is made.
+    """
+
+    def __init__(self, client, futures, places=None):
+        self.client, self.futures, self.places = client, futures, places or {}
 
     def release(self):
         """Let the workers forget the objects."""
@@ -177,12 +184,13 @@ class Pieces:
         The objects of other pieces `beside` these come second among the arguments.
         """
         pairs = zip(self.futures, *(() if beside is None else (beside.futures,)), strict=True)
-        holders, made = self.client.who_has(self.futures), []
+        holders, made, places = self.client.who_has(self.futures), [], {}
         for items in pairs:
-            where = _at(next(iter(holders.get(items[0].key) or ()), None))
-            where["key"] = _key(function)
+            key, place = _key(function), self._place(items[0], holders)
+            where = _at(place) | {"key": key}
             made.append(self.client.submit(_on_one, function, *items, *arguments, **where))
-        return Pieces(self.client, made)
+            places[key] = place
+        return Pieces(self.client, made, places)
 
     def sum(self, function, *arguments, combine=added):
         """The sum over all objects of `function(object, *arguments)`: one task a thread."""
@@ -195,14 +203,20 @@ class Pieces:
                 )
             return _total(client, tasks, combine)
 
+    def _place(self, future, holders):
+        """Where an object is, or will be; None if nobody knows."""
+        return next(iter(holders.get(future.key) or ()), self.places.get(future.key))
+
     def _groups(self):
-        """(address, futures that are there) for each thread that has some."""
+        """(address, futures) for each thread that has some, or will have them."""
         client = self.client
         holders, threads = client.who_has(self.futures), client.nthreads()
-        by_address = {}
+        by_address = {address: [] for address in threads}
         for future in self.futures:
-            addresses = holders.get(future.key) or (None,)
-            by_address.setdefault(addresses[0], []).append(future)
+            here = self._place(future, holders)
+            if here not in threads:  # it is lost with its worker
+                here = min(threads, key=lambda one: len(by_address[one]) / threads[one], default="")
+            by_address.setdefault(here or None, []).append(future)
         for address, group in by_address.items():
             most = min(len(group), threads.get(address, 1))
             yield from ((address, group[i::most]) for i in range(most))
@@ -364,11 +378,13 @@ class DaskRows(Rows):
         return found
 
     def pieces(self, make, argument, what):
-        """`make(argument, number, X, y, w)` of blocks, or of several small ones that lie together,
-        numbered for each worker, as `Pieces`; `argument` is sent once."""
+        """`make(argument, number, X, y, w)` of blocks, or of several small ones of one worker, as
+        `JoinedRows` X, numbered for each worker, as `Pieces`; `argument` is sent once."""
         submit, (y, w), parts = self.client.submit, self._labels_and_weights(), []
         with said_plainly(self.client, parts):
-            given = submit(_given, argument, pure=False)
+            with warnings.catch_warnings():  # a map of a thousand landmarks is large for Dask
+                warnings.filterwarnings("ignore", "Sending large graph")
+                given = submit(_given, argument, pure=False)
             numbers = defaultdict(count)  # of each worker's own: all keep the same share
             for group, worker in self._shared_out():
                 number = next(numbers[worker])
@@ -378,11 +394,9 @@ class DaskRows(Rows):
                 parts.append(submit(_made, make, given, number, where, *columns, **place))
         return Pieces(self.client, parts).made(what)
 
-    def bytes_joined(self):
-        """Of the blocks that `pieces` takes together: those are there twice."""
-        several = (group for group in self._groups() if len(group) > 1)
-        rows = sum(int(self.starts[g[-1] + 1] - self.starts[g[0]]) for g in several)
-        return self.nbytes * rows // len(self)
+    def most_pieces(self):
+        """The most pieces that one worker is given."""
+        return max(Counter(worker for _, worker in self._shared_out()).values())
 
     def worker_limits(self):
         """The bytes that each worker may hold before Dask moves some of them to disk."""
@@ -395,24 +409,31 @@ class DaskRows(Rows):
         return self.take(np.arange(*rows.indices(len(self))))
 
     def take(self, indices):
-        return self._taken(self._X, indices)
+        return self._taken([self._X], indices)[0]
 
     def take_labelled(self, indices):
         """Rows at these positions with their labels and weights, None where there are none."""
-        lists = (self._X, self._y, self._w)
-        return tuple(None if parts is None else self._taken(parts, indices) for parts in lists)
+        return self._taken([self._X, self._y, self._w], indices)
 
-    def _taken(self, parts, indices):
+    def _taken(self, lists, indices):
+        """Of the blocks of each list (or None) the rows at these positions: a task a worker."""
         order, back = np.unique(np.asarray(indices, dtype=np.int64), return_inverse=True)
+        if not len(order):
+            return [None if part is None else part[:0] for part in self._taken(lists, [0])]
         numbers = np.searchsorted(self.starts, order, side="right") - 1
-        chosen = [
-            self.client.submit(getitem, parts[i], order[numbers == i] - self.starts[i])
-            for i in np.unique(numbers)
-        ]
-        if not chosen:
-            return self._taken(parts, [0])[:0]
-        found = _stacked(self._read(chosen))
-        return found if np.array_equal(back, np.arange(len(order))) else found[back]
+        holders, by_worker = self.client.who_has(self._X), defaultdict(list)
+        for i in np.unique(numbers):
+            by_worker[next(iter(holders.get(self._X[i].key) or ()), None)].append(i)
+        chosen, places = [], []
+        for worker, group in by_worker.items():
+            rows = [np.flatnonzero(numbers == i) for i in group]
+            blocks = [parts and [parts[i] for i in group] for parts in lists]
+            inside = [order[some] - self.starts[i] for i, some in zip(group, rows, strict=True)]
+            chosen.append(self.client.submit(_picked, blocks, inside, pure=False, **_at(worker)))
+            places += rows
+        where = np.argsort(np.concatenate(places))[back]
+        found = zip(*self._read(chosen), strict=True)
+        return [None if parts[0] is None else stacked(parts)[where] for parts in found]
 
     def select(self, indices):
         raise TypeError(
@@ -459,11 +480,10 @@ class DaskRows(Rows):
 
     def _place_of(self, group):
         """The blocks of a group by their numbers, rows and size."""
+        rows = sum(int(self.starts[i + 1] - self.starts[i]) for i in group)
         first, last = (self._filled[i] for i in (group[0], group[-1]))
-        start, stop = self.starts[group[0]], self.starts[group[-1] + 1]
-        size = format_bytes(self.nbytes * (stop - start) / len(self))
-        blocks = f"block {first}" if first == last else f"blocks {first} to {last}"
-        return f"{blocks} (rows {start:,} to {stop - 1:,}, {size})"
+        blocks = f"block {first}" if first == last else f"{len(group)} of blocks {first} to {last}"
+        return f"{blocks} ({rows:,} rows, {format_bytes(self.nbytes * rows / len(self))})"
 
     def _shared_out(self):
         """(numbers of blocks, the worker that takes them): who holds them, unless he has his share
@@ -471,7 +491,7 @@ class DaskRows(Rows):
         holders, threads = self.client.who_has(self._X), self.client.nthreads()
         taken, share = dict.fromkeys(threads, 0), len(self) / max(1, sum(threads.values()))
         for group in self._groups():
-            size = self.starts[group[-1] + 1] - self.starts[group[0]]
+            size = sum(self.starts[i + 1] - self.starts[i] for i in group)
             here = next(iter(holders.get(self._X[group[0]].key) or ()), None)
             if here not in taken or taken[here] + size > FULL * share * threads[here]:
                 here = min(taken, key=lambda one: taken[one] / threads[one], default=None)
@@ -480,17 +500,18 @@ class DaskRows(Rows):
             yield group, here
 
     def _groups(self):
-        """Numbers of blocks that a task takes together: neighbours, where one worker has them."""
+        """Numbers of blocks that a task takes together, for one worker has them."""
         at, threads = self.client.who_has(self._X), sum(self.client.nthreads().values())
         most = -(-len(self) // (PARTS_PER_THREAD * max(1, threads)))
-        groups, size, before = [], 0, None
+        groups, last = [], {}  # the last group of each worker, and its rows
         for i, (future, n) in enumerate(zip(self._X, np.diff(self.starts), strict=True)):
-            here, size = at.get(future.key), size + n
-            if not groups or here != before or size > most:
-                groups.append([])
-                size = n
-            groups[-1].append(i)
-            before = here
+            here = next(iter(at.get(future.key) or ()), None)
+            group, size = last.get(here, ([], 0))
+            if not group or size + n > most:
+                group, size = [], 0
+                groups.append(group)
+            group.append(i)
+            last[here] = group, size + n
         return groups
 
     def _beside(self, values, what):
@@ -627,10 +648,12 @@ def _of_positive_weight(X, y, w):
     return X[live], y[live], w[live]
 
 
-def _stacked(parts):
-    if len(parts) == 1:
-        return parts[0]
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+def _picked(lists, positions):
+    """The rows at these positions in each block, one after the other; of each list of blocks."""
+    return [
+        blocks and stacked([b[at] for b, at in zip(blocks, positions, strict=True)])
+        for blocks in lists
+    ]
 
 
 def _on_blocks(sent, blocks, parts):
@@ -644,8 +667,8 @@ def _made(make, argument, number, where, X, y, w):
     """What `make` gives for blocks taken together."""
     with _in_a_task():
         try:
-            joined = (None if part[0] is None else _stacked(part) for part in (X, y, w))
-            return make(argument, number, *joined)
+            y, w = (None if part[0] is None else stacked(part) for part in (y, w))
+            return make(argument, number, JoinedRows(X), y, w)
         except MemoryError as error:
             raise MemoryLimitError(
                 f"a worker has no memory left for the features of {where}: {REMEDY}"

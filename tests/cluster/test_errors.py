@@ -70,7 +70,7 @@ def test_what_does_not_work_on_a_cluster_says_what_does(client):
 
 def test_memory_is_predicted_for_each_worker(client):
     rows = da.from_array(X, chunks=(100, 3))
-    with pytest.raises(MemoryLimitError, match=r"150 rows on each of 2 workers.*4 x 10\^2 x 8"):
+    with pytest.raises(MemoryLimitError, match=r"150 rows on each of 2 workers.*6 x 10\^2 x 8"):
         LASN(10, max_memory="1MB").fit(rows, Y)
 
 

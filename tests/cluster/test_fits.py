@@ -1,5 +1,7 @@
 """Fits on a cluster against the same fits in memory: the same optimum, however rows are cut."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +9,16 @@ import scipy.sparse as sp
 
 from kernlab import FPC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
 from kernlab.approximations import Nystrom
-from kernlab.cluster import ClusterFeatures
+from kernlab.cluster import ClusterFeatures, Column, Part
 from kernlab.rows import as_rows
+from kernlab.rows.arrays import JoinedRows
+from kernlab.solvers.newton.cluster import STEPS, Setting, evaluate_part
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
+get_worker = pytest.importorskip("distributed").get_worker
+Pieces = pytest.importorskip("kernlab.rows.dask").Pieces
 
 
 def cut(X, sizes):
@@ -173,6 +179,38 @@ def test_features_that_workers_cannot_keep_are_formed_in_every_pass(client, prob
     agree(LASN(**LASN_OPTIONS).fit(cut(X, [400] * 7 + [200]), cut(y, [400] * 7 + [200])), here)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_part_adds_up_its_rows(problem, kept, monkeypatch):
+    """Losses, gradient, dual, slopes and Gram matrix against dense algebra, while most rows become
+    active and leave again; of features that are kept, or formed in several chunks."""
+    X, y = problem[0], np.where(problem[1] == "in", 1.0, -1.0)
+    nystrom = Nystrom(gamma=0.5, n_landmarks=20, random_state=0).fit(X)
+    monkeypatch.setattr("kernlab.cluster.CHUNK_BYTES", 8 * 20 * 700)
+    part = Part(nystrom, len(X), kept, JoinedRows([X[:1000], X[1000:]]), y, None)
+    setting = Setting(Column(0, None, None, None), "squared_hinge", 0.1)
+    F = np.column_stack([nystrom.transform(X), np.ones(len(X))])
+    found, before = np.linalg.lstsq(F, y, rcond=None)[0], None
+    for x in (found, 20.0 * found, 0.9 * found, -found):
+        sums = evaluate_part(part, setting, x, before, np.dtype(float))
+        scores = F @ x
+        lost, active = np.maximum(0.0, 1.0 - y * scores), y * scores < 1.0
+        pulls = 2.0 * lost * y
+        dual = [
+            [some.sum(), np.abs(some).sum(), some @ some] for some in (pulls[y > 0], pulls[y < 0])
+        ]
+        gram = F[active].T @ F[active]
+        wanted = [lost @ lost, active.sum(), *np.transpose(dual).ravel(), *(-pulls @ F)]
+        assert np.allclose(np.delete(sums, 2)[: len(wanted)], wanted, rtol=1e-10)
+        assert np.allclose(sums[-len(x) * (len(x) + 1) // 2 :], gram[np.tril_indices(len(x))])
+        if before is not None:
+            old, change = F @ before, F @ (x - before)
+            slopes = [
+                -2.0 * np.maximum(0.0, 1.0 - y * (old + t * change)) @ (y * change) for t in STEPS
+            ]
+            assert np.allclose(sums[9 + len(x) :][: len(STEPS)], slopes)
+        before = x
+
+
 def test_rows_of_a_cluster(client, problem):
     X, _ = problem
     rows = as_rows(cut(X, [0, 1200, 1800]), np.arange(3000))
@@ -185,6 +223,23 @@ def test_rows_of_a_cluster(client, problem):
     assert np.array_equal(np.array(rows.bounds()), [X.min(axis=0), X.max(axis=0)])
     found = rows.reduce(lambda block, t: t @ block, np.arange(3000.0))
     assert np.allclose(found, np.arange(3000.0) @ X)
+
+
+def test_sums_are_taken_where_objects_will_be(client):
+    """Not by one worker, to which the others send what they hold, while it is still being made."""
+    workers = list(client.nthreads())
+    futures = [client.submit(np.arange, i, workers=[workers[i % 2]]) for i in range(6)]
+    slow = Pieces(client, futures).made("test").each(_slowly)
+    assert slow.sum(_where, combine=set.union) == set(workers)
+
+
+def _slowly(item):
+    time.sleep(0.3)
+    return item
+
+
+def _where(item):
+    return {get_worker().address}
 
 
 def test_each_worker_keeps_its_share_of_the_features(client, problem, monkeypatch):

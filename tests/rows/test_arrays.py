@@ -26,7 +26,7 @@ class FromDisk:
 
 
 KINDS = ["array", "single", "columns", "csc", "parts", "map", "npy", "disk", "frame", "list"]
-KINDS += ["svmlight", "csv", "tsv", "xz", "selected"]
+KINDS += ["svmlight", "csv", "tsv", "xz", "selected", "joined", "joined sparse"]
 
 
 @pytest.fixture(params=KINDS)
@@ -51,6 +51,8 @@ def kept(kind, folder):
     order = np.random.default_rng(1).permutation(50)
     made = {
         "array": lambda: as_rows(X, Y),
+        "joined": lambda: as_rows(arrays.JoinedRows([X[:20], X[20:21], X[21:]]), Y),
+        "joined sparse": lambda: as_rows(arrays.JoinedRows([whole[:1], whole[1:]]), Y),
         "single": lambda: as_rows(X.astype(np.float32), Y),
         "columns": lambda: as_rows(np.asfortranarray(X), Y),
         "csc": lambda: as_rows(sp.csc_matrix(X), Y),
