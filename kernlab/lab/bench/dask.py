@@ -195,12 +195,10 @@ def modelled(costs, rows, workers, *, reductions, products, overhead, before, ke
     reductions : how many; each takes an `overhead` and a factor
     products : how many times all rows were multiplied
     before : seconds until features are formed
-    kept : the share of the features that workers keep; others are formed, and multiplied, in every
-        pass
+    kept : the share of the features that workers keep; others are formed in every pass
     """
     formed = 1.0 + (1.0 - kept) * (reductions - 1.0)
-    multiplied = kept * products + (1.0 - kept) * costs["active"] * reductions
-    each = costs["features"] * formed + costs["pass"] * reductions + costs["product"] * multiplied
+    each = costs["features"] * formed + costs["pass"] * reductions + costs["product"] * products
     return before + rows / workers * each + reductions * (overhead + costs["factor"])
 
 

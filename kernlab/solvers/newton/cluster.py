@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from kernlab.cluster import Column
-from kernlab.runtime import njit
+from kernlab.runtime import REORDERED_SUMS, njit
 from kernlab.solvers.newton.core import at_once, intervals_for
 from kernlab.solvers.newton.steps import (
     DOUBLE,
@@ -28,7 +28,8 @@ from kernlab.solvers.newton.steps import (
 )
 
 STEPS = np.array([0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 3.0, 10.0])
-SLOW = 0.1  # a step of a good factor leaves less of the violation, or changes the active rows
+SLOW = 0.1  # a step of a good factor leaves less of the violation
+MOVED = 0.01  # of the active rows: a step that changes more may be slow for that, once
 MOST_SAMPLED = 20_000  # rows of which the client forms features
 
 
@@ -138,7 +139,7 @@ class ClusterIteration(FeatureIteration):
     """Newton's iteration with the Gram matrix of all active rows."""
 
     most_sampled, may_begin_on_features = MOST_SAMPLED, False
-    last = None  # the last C, and the violation before its last step
+    last = None  # the last C, the violation before its last step, and whether that step was slow
 
     def begin_on_samples(self, C, generator):
         """As on one machine; where rows are very many, then on a part of them on each worker."""
@@ -159,9 +160,10 @@ class ClusterIteration(FeatureIteration):
     @at_once
     def direction(self, C, residual):
         problem, point = self.problem, self.point
-        poor = self.last is not None and self.last[0] == C and residual > SLOW * self.last[1]
-        self.last = C, residual
-        if poor:
+        _, before, was_slow = self.last if self.last and self.last[0] == C else (C, np.inf, False)
+        slow = residual > SLOW * before
+        self.last = C, residual, slow
+        if slow and (was_slow or point.work < MOVED * point.n_active):
             self._multiply_in_double()
         for _ in range(2):
             try:
@@ -239,7 +241,7 @@ def evaluate_part(part, setting, x, before, precision):
     if before is not None and not np.array_equal(known.get("x"), before):
         old = np.empty(n)
     gram, active, taken = (known.pop(name, None) for name in ("gram", "active", "precision"))
-    if gram is None or taken != precision or not part.kept:
+    if gram is None or taken != precision:
         gram, active = np.zeros((len(x), len(x))), np.zeros(n, dtype=bool)
     value, work, slope, now = 0.0, 0, np.zeros(len(x)), np.empty(n, dtype=bool)
     for rows, F in part.chunks():
@@ -249,24 +251,26 @@ def evaluate_part(part, setting, x, before, precision):
         now[rows] = (scores[rows] < limits[0]) | (scores[rows] > limits[1])
         now[rows] &= limits[2] > 0.0
         if precision is not None:
-            work += _update(gram, F, active[rows], now[rows], limits[2], precision)
+            work += _update(gram, F, active[rows], now[rows], limits[2], precision, part.kept)
         if before is not None and old is not known.get("scores"):
             old[rows] = F.dot(before[:-1]) + before[-1]
     line = np.zeros(len(STEPS))
     if before is not None:
         _slopes_along(old, scores - old, *intervals.limits, STEPS, line)
     known |= {"x": x, "scores": scores}
-    if precision is not None and part.kept:
+    if precision is not None:
         known |= {"gram": gram, "active": now, "precision": precision}
     half = [] if precision is None else gram[np.tril_indices(len(x))]
-    dual = _dual_sums(intervals, scores)
+    dual = np.zeros(6)
+    _dual_sums(scores, *intervals.limits, dual)
     return np.concatenate([[value, np.count_nonzero(now), work], dual, slope, line, half])
 
 
-def _update(gram, F, before, now, costs, precision):
-    """Change a Gram matrix of the rows active before into that of those active now; by how many."""
+def _update(gram, F, before, now, costs, precision, of_these):
+    """Change a Gram matrix (`of_these` rows alone, or of others too) of the rows active before into
+    that of those active now; by how many."""
     came, went = np.flatnonzero(now & ~before), np.flatnonzero(before & ~now)
-    if len(came) + len(went) > np.count_nonzero(now):
+    if of_these and len(came) + len(went) > np.count_nonzero(now):
         gram[...] = 0.0
         came, went = np.flatnonzero(now), came[:0]
     for rows, sign in ((came, 1.0), (went, -1.0)):
@@ -279,18 +283,18 @@ def _gram(part, setting, x, precision):
     return evaluate_part(part, setting, x, None, precision)[9 + len(x) + len(STEPS) :]
 
 
-def _dual_sums(intervals, scores):
+@njit
+def _dual_sums(scores, low, high, costs, out):
     """Of a_i / C, those above zero and those below: sums, sums times the interval's end, and of
     squares over c_i."""
-    residuals = intervals.residuals(scores)
-    found = np.zeros((3, 2))
-    for side, (live, ends) in enumerate(
-        ((residuals < 0.0, intervals.low), (residuals > 0.0, intervals.high))
-    ):
-        some, costs = residuals[live], intervals.costs[live]
-        pulls = -2.0 * costs * some
-        found[:, side] = pulls.sum(), pulls @ ends[live], 4.0 * costs @ some**2
-    return found.ravel()
+    for i in range(len(scores)):
+        residual = scores[i] - min(max(scores[i], low[i]), high[i])
+        if residual != 0.0:
+            side, end = (0, low[i]) if residual < 0.0 else (1, high[i])
+            pull = -2.0 * costs[i] * residual
+            out[side] += pull
+            out[2 + side] += pull * end
+            out[4 + side] -= 2.0 * pull * residual
 
 
 def _pulled_up(part, setting, x):
@@ -306,10 +310,11 @@ def _pulled_up(part, setting, x):
     return total
 
 
-@njit
+@njit(fastmath=REORDERED_SUMS)
 def _slopes_along(scores, changes, low, high, costs, steps, out):
-    for i in range(len(scores)):
-        for j in range(len(steps)):
-            score = scores[i] + steps[j] * changes[i]
-            residual = score - min(max(score, low[i]), high[i])
-            out[j] += 2.0 * costs[i] * residual * changes[i]
+    for j in range(len(steps)):
+        step, total = steps[j], 0.0
+        for i in range(len(scores)):
+            score = scores[i] + step * changes[i]
+            total += costs[i] * (score - min(max(score, low[i]), high[i])) * changes[i]
+        out[j] += 2.0 * total

@@ -15,7 +15,7 @@ def test_the_model_adds_up_what_each_worker_does_and_what_all_wait_for():
     kept = bench.modelled(COSTS, 100, 2, **TOLD)
     assert kept == pytest.approx(10.0 + 50 * (2.0 + 4 * 0.5 + 3.0 * 0.5) + 4 * (1.0 + 7.0))
     formed = bench.modelled(COSTS, 100, 2, **TOLD, kept=0.0)
-    assert formed == pytest.approx(10.0 + 50 * (4 * 2.0 + 4 * 0.5 + 3.0 * 0.25 * 4) + 4 * 8.0)
+    assert formed == pytest.approx(10.0 + 50 * (4 * 2.0 + 4 * 0.5 + 3.0 * 0.5) + 4 * 8.0)
     assert bench.modelled(COSTS, 200, 4, **TOLD) == pytest.approx(kept)
 
 
