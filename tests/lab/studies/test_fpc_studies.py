@@ -1,11 +1,12 @@
 """FPC's studies: what they measure is what they say, and what must come out comes out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from quick_rows import drawn, measured
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.fpc.noise import READINGS
+from kernlab.lab.papers.fpc.noise import READINGS, errors_at
 from kernlab.lab.papers.fpc.tables import BUDGETS, sparsity, tuned
 from kernlab.lab.papers.fpc.theory import (
     dual_value,
@@ -137,6 +138,29 @@ def test_noise_levels_are_those_of_the_regions():
     follows = table[table["method"] == "FPC"]
     assert (follows["train_error"] - follows["noise_level"]).abs().max() < 0.06
     assert study.measured(table)["value"].tolist() == [3.0]
+
+
+def test_kinds_of_noise_are_compared_where_they_reach_the_training_error():
+    """Two straight curves: distant noise is better below a training error of 0.12, worse above."""
+    train = np.array([0.0, 0.1, 0.2, 0.3])
+    curves = {"everywhere": 0.1 * train, "far from the curve": 0.4 * train - 0.036}
+    rows = [
+        {"method": "FPC", "variant": kind, "width": 0.1, "ratio": ratio}
+        | {"train_error": ratio, "test_error": error}
+        for kind, test in curves.items()
+        for ratio, error in zip(train, test, strict=True)
+    ]
+    short = {"method": "FPC", "variant": "near the curve", "width": 0.1}
+    rows += [short | {"ratio": r, "train_error": r / 10, "test_error": 0.9} for r in (0.0, 0.4)]
+    table = pd.DataFrame(rows)
+    harm = errors_at(table, 0.15)
+    assert harm.to_dict() == pytest.approx(
+        {("everywhere", 0.1): 0.015, ("far from the curve", 0.1): 0.024}
+    )
+    assert errors_at(table, 0.02).index[-1] == ("near the curve", 0.1)
+    assert STUDIES["fpc-f12"].measured(table)["value"].tolist() == [3.0]
+    alone = STUDIES["fpc-f12"].measured(table[table["variant"] != "everywhere"])
+    assert alone["value"].tolist() == [2.0], "no level that both reach: by the mean"
 
 
 # --------------------------------------------------------------------------------- tables
