@@ -87,7 +87,7 @@ class Features:
 
     map_, error = None, 0.0
     dual_of = kernel_product = combination = None  # of others: (those features, S)
-    gram_sum = shared = _led = None
+    gram_sum = shared = None
     _room = _form = _values = _value_block = _whole = _in_double = _exactly = None
 
     def __init__(self, F, *, dual_of=None, kernel_product=None):
@@ -302,12 +302,10 @@ class Features:
         )
 
     def leading(self, n_features, kept=False):
-        """The first features only; of a map, those of its `leading`, whose values are kept where
-        those of all are, or else if `kept`, which also keeps these features for the next call."""
+        """The first features only; of a map, those of its `leading`, whose values are kept if
+        `kept`, or where those of all are."""
         if self._form is None:
             return Features(self.A[:, :n_features])
-        if kept and self._led is not None and self._led.shape[1] == n_features:
-            return self._led
 
         def form(rows, room):
             return self.block(rows, room)[:, :n_features]
@@ -322,7 +320,7 @@ class Features:
                 return self.A[:, :k]
             return self._filled(k, self.precision, lambda rows: self._value_block(rows, k))
 
-        found = Features.mapped(
+        return Features.mapped(
             values,
             map_,
             form,
@@ -333,8 +331,6 @@ class Features:
             exactly=self._exactly and (lambda some: self._exactly(some)[:, : map_.n_landmarks]),
             again=None if kept else self._value_block,
         )
-        self._led = found if kept else self._led
-        return found
 
     def stored(self, max_memory=None):
         """The features as one array or CSR matrix, or a refusal with the arithmetic."""

@@ -8,6 +8,7 @@ ones.
 """
 
 import time
+from functools import cache, partial
 
 import numpy as np
 
@@ -88,6 +89,9 @@ def solve_newton(
     if method == "grouped" and rows.map_ is None:
         raise ValueError("method='grouped' takes features at landmarks only: take 'direct' or 'cg'")
     weights = None if on_cluster else row_costs(1.0, rows.shape[0], given.sample_weight)
+    # The first features are gathered once for all columns, and for one not kept beyond their use.
+    several = not on_cluster and len(call.columns) > 1
+    leading = cache(partial(rows.leading, kept=True)) if several else None
     families = []
     for number, column in enumerate(call.columns):
         began = time.perf_counter()
@@ -96,7 +100,9 @@ def solve_newton(
             iteration = ClusterIteration(problem, method, eta, number, given.callback, max_memory)
         else:
             problem = Problem(rows, intervals_for(loss, column, weights, epsilon), intercept)
-            iteration = FeatureIteration(problem, method, eta, number, given.callback, max_memory)
+            iteration = FeatureIteration(
+                problem, method, eta, number, given.callback, max_memory, leading
+            )
         if call.starts[number] is not None:
             begin = call.starts[number]
             w, b = checked_start(begin, rows.shape[1], "(w, b)", "weights", padded=True)

@@ -19,7 +19,7 @@ taken without a factor first.
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -154,8 +154,11 @@ class FeatureIteration(Iteration):
     no_cost = MappingProxyType({"work": 0, "products": 0})
     most_sampled, may_begin_on_features = 2**62, True
 
-    def __init__(self, problem, method, eta, number=0, callback=None, max_memory=None):
+    def __init__(
+        self, problem, method, eta, number=0, callback=None, max_memory=None, leading=None
+    ):
         super().__init__(problem.intervals, number, callback)
+        self.leading = leading or partial(problem.rows.leading, kept=True)
         self.problem, self.eta, self.preconditioner = problem, eta, None
         self.asked = self.method = method
         self.max_memory = max_memory
@@ -176,7 +179,7 @@ class FeatureIteration(Iteration):
             size = min(size, max(0, room) // (k * rows.precision.itemsize))
             has_room = rows.is_nested and n * few * rows.precision.itemsize <= room
             if size < PLENTY * k and few >= FEWEST_FEATURES and has_room:
-                problem = replace(self.problem, rows=rows.leading(few, kept=True))
+                problem = replace(self.problem, rows=self.leading(few))
                 self.begin_on(self._part(problem), C, generator)
                 return
         if size >= max(2 * k, 1000):
