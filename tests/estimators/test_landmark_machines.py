@@ -1,5 +1,6 @@
 """LASN, its regressor and LLSVM: what they compute, and rows that are larger than memory."""
 
+import gc
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from kernlab import LASN, LLSVM, KernelMachine, LASNRegressor
+from kernlab.features import Features
 
 X, Y = make_moons(400, noise=0.2, random_state=0)
 NEW, _ = make_moons(300, noise=0.2, random_state=1)
@@ -152,3 +154,24 @@ def test_landmarks_of_a_file_are_chosen_from_a_sample_and_counted_by_all_rows(tm
         assert 15 < len(fitted.landmarks_) <= 20
     many = LASN(100, gamma=100.0, landmarks="uniform", **sampled).fit(tmp_path / "rows.npy", Y)
     assert many.landmarks_.shape == (100, 2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_features_are_freed_when_a_fit_ends(classes):
+    """Not when the garbage collector comes by: the next fit would be in memory beside them."""
+    X = np.random.default_rng(0).random((1000, 4))
+    y = np.digitize(X[:, 0] + X[:, 1], np.linspace(0.5, 1.5, classes - 1))
+    gc.collect()
+    gc.disable()
+    try:
+        before = _features_in_memory()
+        machine = LASN(200, gamma=9.0, random_state=0).fit(X, y)
+        left = _features_in_memory() - before
+    finally:
+        gc.enable()
+    assert "steps on 50 features" in machine.results_[0].message  # kept beside all features
+    assert left == 0
+
+
+def _features_in_memory():
+    return sum(isinstance(thing, Features) for thing in gc.get_objects())

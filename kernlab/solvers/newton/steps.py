@@ -443,12 +443,12 @@ class Preconditioner:
 
     def _factored(self, hessian):
         try:
-            return cholesky_factor(hessian)
+            return cholesky_factor(hessian.T)  # ordered by columns, as it is copied
         except la.LinAlgError:
             if self.dtype == SINGLE:
                 raise
         hessian[np.diag_indices(len(hessian))] += np.finfo(float).eps * np.trace(hessian)
-        return cholesky_factor(hessian)
+        return cholesky_factor(hessian.T)
 
 
 class Unpreconditioned(Preconditioner):
