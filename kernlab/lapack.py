@@ -26,7 +26,7 @@ def cholesky_factor(matrix, overwrite=False):
     """
     factor = np.asfortranarray(matrix) if overwrite else np.array(matrix, order="F")
     n, info = ctypes.c_int(len(factor)), ctypes.c_int()
-    _call(f"{_letter(factor)}potrf", b"L", n, factor, n, info)
+    _call(f"{_letter(factor)}potrf", b"L", n, factor, _leading(factor), info)
     if info.value:
         raise la.LinAlgError(f"leading minor {info.value} is not positive definite")
     return factor, True
@@ -38,7 +38,7 @@ def pivoted_cholesky(matrix, tol):
     lower = np.array(matrix, dtype=np.float64, order="F")
     n, rank, info = ctypes.c_int(len(lower)), ctypes.c_int(), ctypes.c_int()
     pivots, room = np.zeros(len(lower), np.intc), np.empty(2 * len(lower))
-    _call("dpstrf", b"L", n, lower, n, pivots, rank, ctypes.c_double(tol), room, info)
+    _call("dpstrf", b"L", n, lower, _leading(lower), pivots, rank, ctypes.c_double(tol), room, info)
     return lower, pivots, rank.value
 
 
@@ -54,16 +54,21 @@ def eigenvalues(matrix, vectors=True):
     n, zero, found, info = (ctypes.c_int(value) for value in (size, 0, 0, 0))
     letter, nothing = _letter(A), ctypes.c_double(0.0)  # of either precision
     values, V = np.zeros(size, A.dtype), np.empty((size, size) if vectors else (1, 1), A.dtype, "F")
-    support, rows = np.zeros(2 * max(1, size), np.intc), ctypes.c_int(len(V))
+    support = np.zeros(2 * max(1, size), np.intc)
     work, iwork = np.empty(max(1, 66 * size), A.dtype), np.empty(max(1, 10 * size), np.intc)
     _call(
-        f"{letter}syevr", b"V" if vectors else b"N", b"A", b"L", n, A, n, nothing, nothing,
-        zero, zero, nothing, found, values, V, rows, support, work, ctypes.c_int(len(work)), iwork,
-        ctypes.c_int(len(iwork)), info,
+        f"{letter}syevr", b"V" if vectors else b"N", b"A", b"L", n, A, _leading(A), nothing,
+        nothing, zero, zero, nothing, found, values, V, _leading(V), support, work,
+        ctypes.c_int(len(work)), iwork, ctypes.c_int(len(iwork)), info,
     )  # fmt: skip
     if info.value:
         raise la.LinAlgError(f"eigenvalues were not found (syevr, info={info.value})")
     return (values, V) if vectors else values
+
+
+def _leading(matrix):
+    """The distance of its columns, which to LAPACK is one at least, also without any."""
+    return ctypes.c_int(max(1, len(matrix)))
 
 
 def _letter(matrix):

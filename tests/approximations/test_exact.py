@@ -19,6 +19,12 @@ def test_the_rank_is_that_of_the_kernel():
     assert ExactKernel(gamma=0.4).fit(X).residual_ < 1e-13
 
 
+@pytest.mark.parametrize("large", [1e155, 1e160])  # some of the values are infinite, or all
+def test_values_that_are_too_large_are_refused(large):
+    with pytest.raises(ValueError, match="too large for double precision: scale the features"):
+        ExactKernel("linear").fit(large * X)
+
+
 def test_the_root_is_symmetric():
     F = ExactKernel(gamma=0.4, factor="root").fit_transform(X)
     np.testing.assert_allclose(F, F.T, atol=1e-10)

@@ -69,7 +69,8 @@ def solve_liblinear(F, y, *, given, C, loss="squared_hinge", intercept="penalise
     SolverResult, or lists of them. The duality gap is ours, and the KKT residual the projected
     gradient of the dual, at dual variables near the weights, or at theirs where the features know
     them (`Features.dual_of`). `seconds` are LIBLINEAR's. Where rows of one sign alone have weight,
-    which it refuses, a free intercept decides, and `solve_dcd` solves the rest.
+    or there are no features, which it refuses, a free intercept decides, and `solve_dcd` solves the
+    rest.
     """
     tol, max_iter, max_memory = given.tol, given.max_iter, given.max_memory
     if tol == 0.0:
@@ -88,9 +89,9 @@ def solve_liblinear(F, y, *, given, C, loss="squared_hinge", intercept="penalise
 
     def solve(task):
         y, costs = task[0], row_costs(float(task[1]), F.shape[0], given.sample_weight)
-        if np.unique(y[costs > 0]).size < 2:
+        if np.unique(y[costs > 0]).size < 2 or F.shape[1] == 0:
             if intercept != "free":
-                message = "rows of one sign alone have weight, which LIBLINEAR refuses: by dcd"
+                message = "rows of one sign alone, or of no features, LIBLINEAR refuses: by dcd"
                 found = solve_dcd(F, y, C=1.0, sample_weight=costs, **problem, **limits)
                 return replace(found, solver=name, message=message, trace=found.trace[-1:])
             w, b, steps, seconds = np.zeros(F.shape[1], F.dtype), None, 0, 0.0
