@@ -101,7 +101,9 @@ def solve_dual_admm(
     Returns
     -------
     SolverResult, or lists of them. The coefficients are a_i y_i; the KKT residual is the projected
-    gradient of the dual with the certificate's matrix, in units of the margin.
+    gradient of the dual with the certificate's matrix, in units of the margin. With `steps` the
+    dual variables are z as it stands, and the dual objective is that of the feasible point nearest
+    to it, in which the heavier class is scaled down: z may lack the balance of a free intercept.
     """
     began = time.perf_counter()
     prescribed = steps is not None

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checker import recomputed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import dual_value, primal_value
@@ -90,6 +91,10 @@ def test_a_number_of_steps_warns_of_nothing_and_claims_nothing(recwarn):
     assert [row["iteration"] for row in seen] == list(range(1, 11))
     assert seen == list(result.trace)
     assert result.kkt_residual > 1e-3  # on record
+    problem = {"C": 1.0, "loss": "hinge", "intercept": "free"}
+    claimed = result.objective, result.dual_objective
+    assert claimed == pytest.approx(recomputed(result, Y, kernel=K, **problem), rel=1e-9)
+    assert result.dual_variables @ Y != 0.0  # what is recomputed is balanced first
     assert not result.converged
     assert result.message == f"10 steps as prescribed: a relative gap of {result.relative_gap:.2e}"
     unbounded = solve_dual_admm(Matrix(K), Y, C=1.0, beta=100.0, **PAPER)

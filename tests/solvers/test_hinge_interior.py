@@ -200,6 +200,11 @@ def test_when_the_time_is_over_the_best_so_far_is_handed_back(seconds, begins, C
     before = loss(F, y, first) if C is None else 0.5 * first @ first + C * M * loss(F, y, first)
     assert found.objective <= before * (1 + 1e-12)
     assert 0.0 <= found.dual_objective <= found.objective
+    if C is not None:
+        a = found.dual_variables
+        pulled = F.T @ (y * a)
+        assert np.all((a >= 0.0) & (a <= C))
+        assert found.dual_objective == pytest.approx(a.sum() - 0.5 * pulled @ pulled, rel=1e-9)
     assert clock.now < seconds + 20
 
 

@@ -78,8 +78,8 @@ def solve_hinge_admm(
     -------
     SolverResult, or lists of them. The KKT residual is |P w| / |w| with P the projection on the
     features' span: 0 exactly where w proves u optimal. With C, `dual_objective` is a lower bound on
-    the objective, and a search that falls short hands back the weights of the lowest objective it
-    has measured, its start included.
+    the objective, that of the dual variables, and a search that falls short hands back the weights
+    of the lowest objective it has measured, its start included.
     """
     passes.check_problem("hinge-admm", loss, intercept)
     on_cluster = isinstance(F, ClusterFeatures)
@@ -140,6 +140,7 @@ class _Problem:
         self.c = np.zeros(data.n) if start is None else start
         self.beta = self.gamma = self.change_u = 0.0
         self.pulled_v = self.pulled_w = self.sums = self.best = None
+        self.share = 1.0  # of the dual variables, whose objective is the bound
         self.trace, self.is_done = Trace(callback), False
 
 
@@ -246,6 +247,7 @@ class _Iteration:
         problem.is_done = bool(change < self.tol)
         if self.certified:
             problem.best = min(problem.best, (objective, problem.u), key=lambda pair: pair[0])
+            problem.share = measured.share
             problem.is_done = objective - lower <= self.tol * objective
         problem.trace.add(
             iteration, objective, measured.residual, change=float(change), dual_objective=lower,
@@ -278,12 +280,13 @@ class _Iteration:
         )
 
     def _dual(self, problem):
-        """a_i = -c_i y_i w_i, times C M where there is a C: 0 <= a_i <= c_i / M or C c_i."""
+        """a_i = -c_i y_i w_i: 0 <= a_i <= c_i / M; with C, C M times the share of them whose
+        objective is the bound: 0 <= a_i <= C c_i."""
         place = self.problems.index(problem)
         zeta, y = self.data.state.zeta[place], self.data.state.labels[place]
         v, w = np.empty((2, len(zeta)))
         split(zeta, y, problem.beta, problem.gamma, v, w)
-        scale = 1.0 if problem.C is None else problem.C * self.total
+        scale = 1.0 if problem.C is None else problem.share * problem.C * self.total
         return -scale * y * w * (self.data.weights if len(self.data.weights) else 1.0)
 
 

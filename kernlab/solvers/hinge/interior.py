@@ -86,17 +86,18 @@ def solve_hinge_interior(
     max_seconds : after which a problem ends with the best weights so far, and a warning; None for
         no limit.
     random_state : not used; nothing is random.
-    max_memory : for six numbers per row, and a few Gram matrices.
+    max_memory : for six numbers per row, one more to keep dual variables, and a few Gram matrices.
 
     Returns
     -------
-    As of `solve_hinge_admm`. `dual_objective` is a lower bound on the objective: without C, on that
-    of all functions whose root mean square on the rows is at most this solution's.
+    As of `solve_hinge_admm`. `dual_objective` is a lower bound on the objective; without C, on that
+    of all functions whose root mean square on the rows is at most this solution's: what the dual
+    variables sum to, less what they lack of their equation.
     """
     passes.check_problem("hinge-interior", loss, intercept)
     tol, max_iter, callback = given.tol, given.max_iter, given.callback
     data = Data(F, given.sample_weight, intercept, C is not None)
-    data.require_room(6, given.max_memory)
+    data.require_room(6 + bool(keep_dual), given.max_memory)
     if len(data.weights):  # weights next to zero would make products that are zero
         unit = data.weights.max()
         data.weights, data.total = data.weights / unit, data.total / unit
@@ -185,7 +186,7 @@ class _Search:
         time is over. Not `is_certain`: what the Gram matrix says bounds nothing."""
         trace = Trace(callback)
         measured = self._begin(start)
-        best, message, self.path = (measured, self.u), "", []
+        best, message, self.path, a = (measured, self.u), "", [], self.a
         try:
             for iteration in range(max_iter + 1):
                 began = time.perf_counter()
@@ -197,6 +198,7 @@ class _Search:
                         self.gram = system.gram / self.first_theta
                     self.certify = passes.Certifier(self.gram, self.total)
                 measured, products = self._measured(system)
+                a = self.a.copy() if keep_dual else None  # the time may be over amid a step
                 if not is_certain:
                     measured = replace(measured, dual=0.0, reach=0.0)
                 objective, lower = measured.objective, measured.bound()
@@ -229,7 +231,7 @@ class _Search:
             coefficients=u,
             intercept=0.0,
             kkt_residual=measured.residual,
-            dual_variables=self._dual() if keep_dual else None,
+            dual_variables=self._dual(a) * measured.share if keep_dual else None,
             n_iter=trace.rows[-1]["iteration"],
             solver="hinge-interior",
             seconds=time.perf_counter() - trace.began,
@@ -251,7 +253,7 @@ class _Search:
         self.first_theta = 1.0 / (self.xi[0] / (1.0 - self.a[0]) + self.eta[0] / self.a[0])
         self.first, self.dz = np.empty((2, self.m))
         size = float(np.sqrt(np.sum(c * self.z**2)))
-        return Measured(objective, residual=1.0, dual=0.0, reach=0.0, size=size)
+        return Measured(objective, residual=1.0, dual=0.0, reach=0.0, size=size, share=0.0)
 
     def forget_rows(self):
         """Give back the memory of all that is held for each row; no step can be taken any more."""
@@ -374,9 +376,9 @@ class _Search:
         return np.minimum(1.0, share * longest)
 
     # ----------------------------------------------------------------------------- results
-    def _dual(self):
+    def _dual(self, a):
         scale = 1.0 / self.total if self.C is None else self.C
-        return scale * self.a * self._costs(slice(None))
+        return scale * a * self._costs(slice(None))
 
     def best_own_weights(self, tol, path):
         """`own_weights` of `u` or, where rounding spoils these, those of the lowest objective among

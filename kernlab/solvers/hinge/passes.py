@@ -343,7 +343,8 @@ class Measured:
     """Of an iterate: objective, KKT residual, and what bounds the optimum from below.
 
     Any function f of the span has a loss of at least `dual` - `reach` |f|, with |f| the root of the
-    sum of its squared scores; `size` is that of the iterate. With a penalty `reach` is zero.
+    sum of its squared scores; `size` is that of the iterate. With a penalty `reach` is zero, and
+    the bound is that of the dual variables times `share`, which makes the most of them.
     """
 
     objective: float
@@ -351,6 +352,7 @@ class Measured:
     dual: float
     reach: float
     size: float
+    share: float = 1.0
 
     def bound(self, size=None):
         """A lower bound on the objective of all functions of at most this size."""
@@ -375,5 +377,7 @@ class Certifier:
             return Measured(objective, residual, dual, float(seen), size)
         scale = C * self._total
         objective += 0.5 / scale * float(u @ u)
-        dual -= 0.5 * scale * float(pulled @ pulled)
-        return Measured(scale * objective, residual, scale * dual, 0.0, size)
+        length = scale * float(pulled @ pulled)
+        share = 1.0 if dual >= length else max(dual, 0.0) / length
+        dual = share * (dual - 0.5 * share * length)
+        return Measured(scale * objective, residual, scale * dual, 0.0, size, share)
