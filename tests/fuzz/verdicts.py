@@ -124,7 +124,7 @@ def _false_claim(machine, case, decisions):
     decisions = np.asarray(decisions, WIDE).reshape(len(y), -1)[live]
     for number, result in enumerate(results):
         sign = np.where(y[live] == machine.classes_[number if len(results) > 1 else 1], 1, -1)
-        b, rounding = WIDE(result.intercept), 0.0
+        b = WIDE(result.intercept)
         if operator is None:
             # Large weights of both signs, of nearly dependent features, lose digits.
             F, found = (
@@ -138,9 +138,12 @@ def _false_claim(machine, case, decisions):
             dual[machine.support_] = machine.dual_coef_[number]
             scores = np.asarray(operator @ dual, WIDE)
             sizes = np.abs(operator @ np.eye(len(sign))) @ np.abs(dual)
-            # A score is rounded once more when the intercept is added.
-            rounding = 100 * np.finfo(operator.dtype).eps * float(sizes.max() + abs(b))
+            rounding = 100 * np.finfo(operator.dtype).eps * float(sizes.max())
             length = dual.astype(WIDE) @ scores
+        # Adding b to a score s, in double precision whatever the features, is off by u |s + b|, and
+        # taking that from 1 by u (1 + |s| + |b|), u = eps / 2; decisions from which b was taken
+        # off again are off by u |s + b| once more. What |s| adds is far less than is allowed above.
+        rounding += np.finfo(float).eps * (1 + 1.5 * float(abs(b)))
         wrong = _compare(machine, result, sign, scores, length, b, weights[live], rounding)
         if wrong:
             return f"{wrong} ({result.solver}, problem {number})"
