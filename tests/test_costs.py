@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_moons
 
 from kernlab import (
     FPC,
@@ -16,6 +17,7 @@ from kernlab import (
 )
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.costs import Rates, Sizes
+from kernlab.estimators import ESTIMATORS
 from kernlab.lab.engine.measuring import call_limited
 from kernlab.solvers import SOLVERS
 
@@ -80,6 +82,21 @@ def test_rows_are_looked_at_through_the_door(known_machine):
         LASN(20).predict_cost(X, np.ones(300))
     with pytest.raises(ValueError, match="NaN"):
         LASN(20).predict_cost(np.where(X > 2, np.nan, X), y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_says_beforehand_what_its_fit_has(name, known_machine):
+    X, y = make_moons(400, noise=0.2, random_state=0)
+    machine = ESTIMATORS[name]()
+    cost = machine.predict_cost(X, y)
+    assert not [attribute for attribute in vars(machine) if attribute.endswith("_")]
+    machine.fit(X, y)
+    rank = len(X) if machine.approximation == "hss" else machine.approximation_.rank_
+    assert rank <= cost.rank <= 2 * rank
+    assert machine.nbytes_ <= cost.bytes
+    assert 0.0 < cost.seconds < 10.0
+    assert sum(cost.stages.values()) == pytest.approx(cost.seconds) or "choose" in cost.stages
 
 
 def held_by(n, k):

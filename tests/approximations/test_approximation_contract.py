@@ -95,6 +95,7 @@ UNWEIGHTED = ("exact", "compact", "hss")
         if isinstance(a, tuple(APPROXIMATIONS[name] for name in (*UNWEIGHTED, "polynomial")))
         else {}
     ),
+    xfail_strict=True,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -2,6 +2,7 @@
 
 import doctest
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -151,6 +152,41 @@ def test_another_fit_forgets_and_a_failed_one_leaves_what_there_was(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(scores(machine, X), before, rtol=1e-9)
+
+
+# ------------------------------------------------------------------- what is said beside the fit
+@EACH
+def test_verbose_tells_stages_and_steps_and_nothing_else_does(name, capsys):
+    machine = fitted(name)
+    assert capsys.readouterr() == ("", "")
+    fitted(name, verbose=True)
+    told = capsys.readouterr().out.splitlines()
+    kind = f"{type(machine).__name__}: "
+    assert all(line.startswith(kind) for line in told)
+    stages = [line[len(kind) : -len(" ...")] for line in told if line.endswith(" ...")]
+    assert {f"approximate: {stage}" for stage in stages} & set(machine.timings_)
+    for stage in stages:
+        assert any(re.fullmatch(rf"{kind}{stage}: \d+\.\d\d s", line) for line in told)
+    steps = [line for line in told if f"{kind}{machine.result_.solver}, step " in line]
+    assert steps
+    assert all(re.search(r"objective \S+, residual or gap \S+, \d+\.\d s$", line) for line in steps)
+
+
+CHOOSING = {  # with parameters that are chosen by rows held out
+    "FPC": FPC(random_state=0),
+    "SparseCholeskySVC": SparseCholeskySVC(sigma="cv", solver="newton", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+def test_a_choice_that_is_no_better_than_the_majority_is_told(name):
+    rows, labels = np.random.default_rng(0).normal(size=(300, 2)), np.arange(300) % 10 == 0
+    told = r"right on \d\d\.\d % of held-out rows, where the most frequent .* 90\.0 %"
+    with pytest.warns(UserWarning, match=rf"{name} is {told}"):
+        clone(CHOOSING[name]).fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*held-out")
+        assert clone(CHOOSING[name]).fit(X, Y).score(NEW, NEW_Y) > 0.85
 
 
 # --------------------------------------------------------------------------- rows from anywhere
