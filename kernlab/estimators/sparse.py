@@ -14,6 +14,7 @@ from kernlab.approximations.compact import (
     default_sparsity,
     predict_entries,
     radius_by_quantile,
+    resolve_kernel,
 )
 from kernlab.estimators.deciding import warn_if_no_better
 from kernlab.estimators.machine import (
@@ -23,6 +24,7 @@ from kernlab.estimators.machine import (
     same,
 )
 from kernlab.estimators.sweep import sweep
+from kernlab.kernels import gamma_from_sigma
 from kernlab.rows import distinct_rows, validate_rows
 
 MEASURED = ("cv_accuracy", "cv_accuracy_sd", "fit_seconds", "predict_seconds", "message")
@@ -61,7 +63,11 @@ def cross_validate_sigma(
     if sigmas is None:
         sigmas = radius_by_quantile(held, floor, random_state) / 3.0 * WIDTHS
     table = pd.DataFrame({"sigma": sorted(map(float, sigmas))})
-    radius = 3.0 * table["sigma"] if machine.alpha is None else [1.0 / machine.alpha] * len(table)
+    radius = 3.0 * table["sigma"]
+    if machine.alpha is not None:
+        given = {"alpha": machine.alpha, "l": machine.l, "random_state": random_state}
+        gammas = [gamma_from_sigma(sigma) for sigma in table["sigma"]]
+        radius = [resolve_kernel(held, gamma, **given).radius for gamma in gammas]
     entries = np.array([predict_entries(held, r, random_state).entries for r in radius])
     table["sparsity"] = 1.0 - entries / held.shape[0] ** 2
     enough = table["sparsity"] >= floor - 1.0 / held.shape[0]

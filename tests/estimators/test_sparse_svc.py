@@ -131,6 +131,14 @@ def test_cross_validation_sees_training_rows_only_and_keeps_the_floor():
         best_sigma(table.iloc[-1:])
 
 
+@pytest.mark.parametrize("alpha", ["trade-off", 4.0])
+def test_the_floor_holds_where_the_support_has_a_rule_of_its_own(alpha):
+    fitted = machine(sigma="cv", alpha=alpha, sparsity=0.5, solver="newton").fit(X, Y)
+    sparsity = fitted.sigma_table_.set_index("sigma").sparsity[best_sigma(fitted.sigma_table_)]
+    assert fitted.sparsity_ == pytest.approx(sparsity, abs=0.01)
+    assert fitted.sparsity_ > 0.5
+
+
 @PATHS
 def test_the_estimator_cross_validates_by_itself_and_forgets_it(solver):
     weights = np.linspace(0.5, 1.5, 300)

@@ -13,6 +13,7 @@ from kernlab.approximations.compact.approximation import (
     gershgorin_radii,
     predict_entries,
     radius_by_quantile,
+    resolve_kernel,
     sample_rows,
     similarity_and_sparsity,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "gershgorin_radii",
     "predict_entries",
     "radius_by_quantile",
+    "resolve_kernel",
     "sample_rows",
     "similarity_and_sparsity",
 ]
