@@ -47,17 +47,9 @@ WEIGHTS_ARE_REPETITIONS = [
     f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")
 ]
 EXPECTED = {  # why a check of scikit-learn cannot hold, by the estimator
-    "LLSVM(random_state=0)": dict.fromkeys(
-        WEIGHTS_ARE_REPETITIONS,
-        "coordinate descent ends at a duality gap, not at 1e-7 of every score",
-    ),
     "SparseCholeskySVC()": dict.fromkeys(
         WEIGHTS_ARE_REPETITIONS,
         "the shift is added for each row: twice the same row is not a row of weight two",
-    ),
-    "HSSSVC(h=1.0)": dict.fromkeys(
-        WEIGHTS_ARE_REPETITIONS,
-        "ten steps of ADMM do not reach the optimum, which alone is the same for both",
     ),
 }
 
@@ -70,15 +62,16 @@ def scores(machine, rows=NEW):
     return machine.decision_function(rows) if is_classifier(machine) else machine.predict(rows)
 
 
+# To the optimum, which alone is the same whether a row has weight two or stands there twice.
 @parametrize_with_checks(
     [
         KernelMachine("exact", "dcd", gamma=0.1, intercept="penalised", tol=0, max_iter=20_000),
         LASN(),
         LASNRegressor(random_state=0),
-        LLSVM(random_state=0),
+        LLSVM(tol=1e-12, max_iter=3000, random_state=0),
         SparseCholeskySVC(),
         SparseCholeskySVC(sigma=1.0, shift=0.0, solver="newton", intercept="free"),
-        HSSSVC(h=1.0),
+        HSSSVC(h=1.0, tol=1e-10, max_iter=5000, beta="adaptive"),
         FPC(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(" ".join(str(estimator).split()), {}),
