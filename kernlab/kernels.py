@@ -81,7 +81,8 @@ class Kernel:
             else:
                 values = np.empty(out.shape, dtype)
                 self._fill(block, right, values)
-                out[...] = values
+                with np.errstate(over="ignore"):  # infinite values are refused where they are used
+                    out[...] = values
 
         return fill
 
