@@ -35,7 +35,8 @@ JUDGED = ("reproduced", "better", "different")
 NO_DATA, CAPPED, NOT_LIKE, MISSING = "without data", "over its cap", "not comparable", "not run"
 STATUSES = (*JUDGED, NO_DATA, CAPPED, NOT_LIKE, MISSING)
 TIMES = frozenset(("s", "ms", "min", "h"))
-TIMES_LEFT_OUT = "the quick profile is no benchmark, and no time is on record"
+TIMES_LEFT_OUT = "times measured beside other work are not compared, and none is on record"
+_OF_CLOCKS = re.compile(r"\btime\b|speed-up")  # ratios and exponents of times are times as well
 EXACT = Tolerance()
 COLUMNS = (
     *("row", "column", "published", "measured", "unit", "status", "source", "tolerance", "reason"),
@@ -81,14 +82,17 @@ def tally(card):
     return counts.reindex(index=KINDS, columns=STATUSES, fill_value=0)
 
 
-def score_study(study_id, table, profile, *, local=True):
-    """The scorecard of one study from its table, or from None where it has left no table."""
+def score_study(study_id, table, profile, *, local=True, own_times=True):
+    """The scorecard of one study from its table, or from None where it has left no table.
+
+    Without `own_times` the times are those on record, which are the same on every machine.
+    """
     printed, study = published(study_id), STUDIES.get(study_id)
     values, problems = _NONE, []
     rows = None if table is None else finished(table)
     if study is not None and study.measured is not None and rows is not None and len(rows):
         try:
-            values = _measured(study, rows, printed, profile)
+            values = _measured(study, rows, printed, own_times and study.timing)
             score(printed, values, study.tolerances)  # its labels are checked as well
         except Exception as error:  # a comparison that fails is no failure of the report
             problems = [f"{study_id}: its comparison failed ({type(error).__name__}: {error})"]
@@ -127,29 +131,39 @@ def _explanations():
 
 
 # -------------------------------------------------------------------------- what was measured
-def _measured(study, rows, printed, profile):
-    """The measured values with their source; under the quick profile times are the record's."""
+def _measured(study, rows, printed, own_times):
+    """The measured values with their source.
+
+    Other values may be means over repeats of which some are recorded. Those of times would be of
+    two machines: a time is measured here, alone on the machine as timing studies are, or recorded.
+    """
+    live = rows["source"] == "live" if "source" in rows else pd.Series(True, rows.index)
     values = study.measured(rows).assign(source="recorded")
-    source = rows["source"] if "source" in rows else pd.Series("live", rows.index)
-    if (source == "live").any():
-        alone = {of: _by_cell(_safely(study, rows[source == of])) for of in ("live", "recorded")}
-        values["source"] = [
-            next((of for of, found in alone.items() if _same(found.get(cell[:2]), cell[2])), "both")
-            for cell in values[["row", "column", "value"]].itertuples(index=False, name=None)
-        ]
-    if profile != "quick":
+    if not live.any():
         return values
-    timed = {(cell.row, cell.column) for cell in printed.itertuples() if cell.unit in TIMES}
+    alone = {"live": _safely(study, rows[live]), "recorded": _safely(study, rows[~live])}
+    cells = {of: _by_cell(found) for of, found in alone.items()}
+    values["source"] = [
+        next((of for of, found in cells.items() if _same(found.get(cell[:2]), cell[2])), "both")
+        for cell in values[["row", "column", "value"]].itertuples(index=False, name=None)
+    ]
+    timed = {
+        (cell.row, cell.column)
+        for cell in printed.itertuples()
+        if cell.unit in TIMES or _OF_CLOCKS.search(f"{cell.row} {cell.column}")
+    }
 
     def is_time(found):
         cells = zip(found["row"], found["column"], strict=True)
         return np.array([cell in timed for cell in cells], dtype=bool)
 
-    known = recorded(study.id)
+    known, own = recorded(study.id), alone["live"].assign(source="live")
     known = _NONE if known is None else _safely(study, finished(known)).assign(source="recorded")
+    own = own[is_time(own)] if own_times else _NONE
     left = values[is_time(values)].assign(value=math.nan, reason=TIMES_LEFT_OUT, source="")
-    times = pd.concat([known[is_time(known)], left]).drop_duplicates(["row", "column"])
-    return pd.concat([values[~is_time(values)], times], ignore_index=True)
+    told = pd.concat([own[own["value"].notna()], known[is_time(known)], own, left])
+    told = told.drop_duplicates(["row", "column"])
+    return pd.concat([values[~is_time(values)], told], ignore_index=True)
 
 
 def _safely(study, rows):
@@ -374,8 +388,9 @@ def compare(study, table, profile):
         own = "the paper prints no numbers", "its parameters are not the paper's"
         text = f"{study.id}: {own[not study.on_record]}"
         return {"text/html": f"<p>{escape(text)}</p>", "text/plain": text}
-    card = score_study(study.id, table, profile, local=profile != "quick")
-    if profile == "quick":
+    own = profile != "quick"
+    card = score_study(study.id, table, profile, local=own, own_times=own)
+    if not own:
         here = card["unit"].isin(MACHINE_UNITS) & card["source"].isin(("live", "both"))
         card.loc[here, ["status", "reason"]] = "not comparable", _LEFT_OUT
     compared, groups = parted(card)

@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import report_demo
@@ -158,24 +159,34 @@ def test_what_is_no_result_of_ours_is_told_apart(studies):
 
 
 def timed(table):
-    cells = [("a9a", "LASN time", 5.0 + len(table)), ("a9a", "LASN accuracy", 84.0)]
+    cells = [("a9a", "LASN time", 5.0 + len(table)), ("a9a", "LASN accuracy", 80.0 + len(table))]
     return pd.DataFrame(cells, columns=["row", "column", "value"])
 
 
-def test_the_quick_profile_compares_the_times_on_record_alone(studies, tmp_path, monkeypatch):
-    studies["lasn-t4"] = study(timed)
-    card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    assert "no time is on record" in outcome(card, "a9a", "LASN time")[1]
-    assert cell_of(card, "a9a")["status"] == "different"
-    card = score_study("lasn-t4", report_demo.small_table(), "standard")
-    assert cell_of(card, "a9a", "LASN time")["measured"] == 7.0
+def test_times_of_two_machines_are_never_averaged(studies, tmp_path, monkeypatch):
+    def cells_of(rows, timing=True, **given):
+        studies["lasn-t4"] = study(timed, timing=timing)
+        card = score_study("lasn-t4", rows, "quick", **given)
+        return [tuple(cell_of(card, "a9a", f"LASN {what}")[["measured", "source"]])
+                for what in ("time", "accuracy")]  # fmt: skip
+
+    live = report_demo.small_table()  # two finished rows
+    assert cells_of(live) == [(7.0, "live"), (82.0, "live")]
+    for missing in ({"timing": False}, {"own_times": False}):
+        time, accuracy = cells_of(live, **missing)
+        assert np.isnan(time[0])
+        assert accuracy == (82.0, "live")
+    card = score_study("lasn-t4", live, "quick", own_times=False)
+    assert "none is on record" in outcome(card, "a9a", "LASN time")[1]
     (tmp_path / "tables").mkdir()
     known = report_demo.table_of("lasn-t4").query("status == 'ok'").assign(profile="standard")
     known.to_csv(tmp_path / "tables" / "lasn-t4.csv", index=False)
     monkeypatch.setattr(record, "record_dir", lambda: tmp_path)
-    card = score_study("lasn-t4", report_demo.small_table(), "quick")
-    cell = cell_of(card, "a9a", "LASN time")
-    assert (cell["measured"], cell["source"]) == (5.0 + len(known), "recorded")
+    both = pd.concat([live.assign(source="live"), known.assign(source="recorded")])
+    mean, on_record = (80.0 + len(known) + 2, "both"), (5.0 + len(known), "recorded")
+    assert cells_of(both) == [(7.0, "live"), mean]
+    assert cells_of(both, timing=False) == cells_of(both, own_times=False) == [on_record, mean]
+    assert cells_of(known.assign(source="recorded"))[0] == on_record
 
 
 @pytest.mark.parametrize(
