@@ -127,7 +127,7 @@ def test_the_listing_corrected_is_the_estimator_and_the_slip_costs():
 
 # --------------------------------------------------------------------------------- Table 2
 def test_both_paths_reach_one_machine():
-    table = measured("sparse-t2")
+    table = measured("sparse-t2").query("dataset == 'swiss-roll'")
     for _, rows in table[table["l"] > 0].groupby("l"):
         assert np.ptp(rows["test_accuracy"]) < 0.002
         assert rows["sparsity"].nunique() == 1

@@ -31,6 +31,7 @@ ACCURACY = one_of("coarse", "finer")
 HELD_OUT = 0.2
 MOST_CERTIFIED = 60_000  # rows up to which objectives are computed with the exact kernel
 QUICK = ("magic", 1500)
+QUICK_RACQP = 600  # rows: 200 steps take seconds each
 SHAPES = {  # training rows, test rows, features: for predicted seconds
     "a8a": (22696, 9865, 123), "w7a": (24692, 25057, 300), "a9a": (32561, 16281, 123),
     "w8a": (49749, 14951, 300), "ijcnn1": (49990, 91701, 22), "cod-rna": (59535, 271617, 8),
@@ -352,7 +353,7 @@ def exact_kernel(datasets=None, h=None, costs=None, rows=None, seed=0, program: 
 
     def grid(profile):
         quick = profile == "quick"
-        size = rows or (QUICK[1] if quick else 0)
+        size = rows or ((QUICK_RACQP if forms else QUICK[1]) if quick else 0)
         names = datasets or ((QUICK[0],) if quick else PAPERS)
         return product(names, program, forms, C=costs or best_costs, h=h or best_width, rows=size)
 
