@@ -200,7 +200,8 @@ def _studies(ids):
 @out_option
 @click.option("--gallery", is_flag=True, help="Also renew figures/gallery, which README shows.")
 @click.option("--readme", is_flag=True, help="Write the record's scorecard into README instead.")
-def report(profile, gallery, readme):
+@click.option("--against", metavar="DIR", help="List what differs from the report in DIR.")
+def report(profile, gallery, readme, against):
     """Build the report page from what has been computed, and from the record."""
     from kernlab.lab.engine import StudyError
     from kernlab.lab.engine.rows import tables_dir
@@ -214,7 +215,7 @@ def report(profile, gallery, readme):
     if not any(tables_dir(profile).glob("*.csv")):
         command = f"kernlab reproduce --profile {profile}"
         raise StudyError(f"Nothing has been computed under the {profile} profile yet: {command}")
-    click.echo(build_report(profile))
+    click.echo(build_report(profile, against=against))
     if gallery:
         from kernlab.lab.report.gallery import renew_gallery
 

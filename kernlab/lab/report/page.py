@@ -17,7 +17,7 @@ from kernlab.lab.plots.registry import finished
 from kernlab.lab.plots.style import in_few_colours
 from kernlab.lab.published import published, published_ids
 from kernlab.lab.report import outputs, text
-from kernlab.lab.report.scoring import STATUSES, parted, scorecard, tally
+from kernlab.lab.report.scoring import STATUSES, changed, parted, scorecard, tally
 from kernlab.paths import output_dir
 from kernlab.runtime import format_bytes, write_whole
 
@@ -43,7 +43,7 @@ _ALWAYS_SHOWN = ("dataset", "method", "status")
 _STATES = {"ok": "✓", "failed": "✗", "not run": "–"}
 
 
-def build_report(profile, out=None):
+def build_report(profile, out=None, against=None):
     """Build the report of a profile from whatever its folder holds, and from the record.
 
     Parameters
@@ -51,6 +51,8 @@ def build_report(profile, out=None):
     profile : {"quick", "standard", "paper"}
     out : path, optional
         The folder of the results, as for the studies.
+    against : path, optional
+        The folder of another run's report: results that differ from it are listed.
 
     Returns
     -------
@@ -67,6 +69,7 @@ def build_report(profile, out=None):
     pictures = outputs.read_pictures(profile, out, problems)
     notebooks = outputs.read_notebooks(profile, out, problems)
     card = scorecard(profile, out, tables)
+    changes = None if against is None else list(changed(card, against).itertuples(index=False))
     (folder / "data").mkdir(exist_ok=True)
     for study_id, table in tables.items():
         write_whole(folder / "data" / f"{study_id}.csv", table.to_csv(index=False))
@@ -90,6 +93,8 @@ def build_report(profile, out=None):
         studies=_by_paper(rows, lambda study: study["id"]),
         notebooks=notebooks,
         machines=outputs.machines(provenance),
+        changes=changes,
+        against="" if against is None else Path(against).name,
     )
     write_whole(folder / "scorecard.csv", card.to_csv(index=False).encode())
     page = folder / "index.html"

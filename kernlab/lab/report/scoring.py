@@ -17,7 +17,7 @@ import pandas as pd
 
 from kernlab.datasets import DataError, dataset_available, dataset_names, is_bundled, protocol_rows
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.engine import Tolerance
+from kernlab.lab.engine import StudyError, Tolerance
 from kernlab.lab.engine.record import provenance_on_record, recorded
 from kernlab.lab.engine.rows import DATA_MISSING, NOT_RUN, OK
 from kernlab.lab.plots.registry import finished
@@ -416,6 +416,24 @@ def compare(study, table, profile):
         summary = f"<summary>{len(found)}: {escape(reason)}</summary>"
         html.append(f"<details>{summary}{unfolded}</details>")
     return {"text/html": "".join(html), "text/plain": "\n\n".join(text)}
+
+
+def changed(card, folder):
+    """The results that another run has otherwise, with its columns `measured_then`, `status_then`.
+
+    Otherwise means another status, or, times apart, a value that differs by more than 1e-4 of it.
+    `folder` is that of the other run's report, which holds its scorecard.csv.
+    """
+    path, key = Path(folder) / "scorecard.csv", ["study", "row", "column"]
+    if not path.is_file():
+        raise StudyError(f"{path} does not exist: name the folder of another run's report.")
+    then = pd.read_csv(path, keep_default_na=False, na_values={"measured": [""]})
+    both = card[card["kind"] == "result"].merge(
+        then[[*key, "measured", "status"]], on=key, how="left", suffixes=("", "_then")
+    )
+    alike = np.isclose(both["measured"], both["measured_then"], 1e-4, 1e-12, equal_nan=True)
+    alike |= both["unit"].isin(TIMES)
+    return both[~alike | (both["status"] != both["status_then"].fillna(""))]
 
 
 def parted(card):

@@ -6,11 +6,13 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import report_demo
 
+from kernlab.lab.engine import StudyError
 from kernlab.lab.published import published, published_ids
-from kernlab.lab.report import build_report, page
+from kernlab.lab.report import build_report, page, scoring
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "circle", "path", "wbr"}
 
@@ -210,3 +212,23 @@ def test_what_went_wrong_is_told_at_the_top(demo):
 
 def test_no_folder_of_this_machine_is_named(built):
     assert str(built[0].parent) not in built[1]
+
+
+def test_results_that_another_run_has_otherwise_are_listed(demo, tmp_path):
+    card = pd.read_csv(build_report("quick", demo).with_name("scorecard.csv"))
+    results = card.index[(card["kind"] == "result") & card["status"].isin(scoring.JUDGED)]
+    near, value, status, time = results[:4]
+    card.loc[[value, time], "measured"] *= 1.01
+    card.loc[near, "measured"] *= 1 + 1e-6
+    card.loc[status, "status"] = "not run"
+    card.to_csv(tmp_path / "scorecard.csv", index=False)
+    now = scoring.scorecard("quick", demo)
+    now.loc[time, "unit"] = "s"
+    assert scoring.changed(now, tmp_path)["status_then"].to_list() == [
+        card["status"][value], "not run"
+    ]  # fmt: skip
+    parsed = Page(build_report("quick", demo, against=tmp_path).read_text("utf-8"))
+    (listed,) = parsed.all("details", id="against")
+    assert "3 results are other" in listed["text"]
+    with pytest.raises(StudyError, match="name the folder"):
+        build_report("quick", demo, against=tmp_path / "nowhere")
