@@ -72,7 +72,9 @@ class ExactKernel(KernelParameters, FeatureMap):
         self.X_ = rows.whole(self.max_memory).astype(np.float64, copy=False)
         with self._timed("kernel"):
             self.matrix_ = self.kernel_(self.X_)
-            if not (np.isfinite(self.matrix_.min()) and np.isfinite(self.matrix_.max())):
+            with np.errstate(invalid="ignore"):  # of a matrix that holds NaN
+                extremes = self.matrix_.min(), self.matrix_.max()
+            if not np.all(np.isfinite(extremes)):
                 raise ValueError(
                     "the kernel matrix holds values that are not finite, or too large for double "
                     "precision: scale the features, or choose other kernel parameters"

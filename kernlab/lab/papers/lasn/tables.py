@@ -22,6 +22,7 @@ TIME_SPREAD = Tolerance(relative=1.0, better="lower", reason="another machine, t
 # The paper clusters the first 20,000 rows. skin_nonskin is sorted: there it is worth two points.
 FIRST_ROWS = {"candidates": "first"}
 LIBSVM_GAMMAS = {"gamma = 1": 1.0, "the paper's gamma": "variance"}
+ON_RECORD = "skin_nonskin"  # few of its 50,000 test rows depend on the order of sums
 QUICK_ROWS = 10_000  # up to which the quick profile runs LIBSVM
 LIBSVM_MEMORY = "4GB"  # of the kernel matrix that the squared hinge needs
 
@@ -34,7 +35,8 @@ def landmarks_per_set():
 
 
 def _sets(profile):
-    return [n for n in landmarks_per_set() if profile != "quick" or is_bundled(n)]
+    quick = profile == "quick"
+    return [n for n in landmarks_per_set() if not quick or (is_bundled(n) and n != ON_RECORD)]
 
 
 def _printed_landmarks(name):
