@@ -9,6 +9,7 @@ import sys
 import traceback
 import warnings
 from copy import copy
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,14 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils.class_weight import compute_sample_weight
 
+import kernlab
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.rows import DataError
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import SOLVERS
 
 WIDE = np.longdouble
+PACKAGE = f"{Path(kernlab.__file__).parent}/"
 KNOWN = {name for spec in SOLVERS.values() for name in spec.parameters}
 KNOWN |= {name for kind in APPROXIMATIONS.values() for name in kind().get_params(deep=False)}
 OF_DATA = re.compile(
@@ -62,8 +65,8 @@ def _our_place():
         path = frame.f_code.co_filename
         if "/sklearn/" in path:
             return None
-        if "/kernlab/" in path:
-            return f"{path.rpartition('/kernlab/')[2]}:{frame.f_lineno}"
+        if path.startswith(PACKAGE):  # whatever the folder around it is called
+            return f"{path.removeprefix(PACKAGE)}:{frame.f_lineno}"
         frame = frame.f_back
     return None
 
@@ -92,7 +95,7 @@ def refusal(error, parameters=()):
     said = f"{type(error).__name__}: {text[:300]} [{where}]"
     if not isinstance(error, ValueError | TypeError | MemoryLimitError | DataError):
         return Verdict("unclear error", said)
-    by_us = "/kernlab/" in where or "/sklearn/utils/" in where
+    by_us = where.startswith(PACKAGE) or "/sklearn/utils/" in where
     if "ufunc" in text or "instances of" in text:
         return Verdict("unclear error", said)
     if not by_us and not (
