@@ -202,6 +202,7 @@ def test_many_features_go_without_factors_until_these_are_cheaper(intercept, har
     assert found.objective == pytest.approx(exact.objective, rel=1e-7)
     # A step has one or two products with a factor, many without; work is what the factor took.
     assert (found.trace_table()["work"].sum() > 0) == hard
+    assert "without a factor" in found.message
 
 
 def test_single_precision_features_are_summed_in_double():

@@ -42,6 +42,7 @@ EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anyw
 GROWTH = 10.0  # of C on the way to a large one
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
 BY_GROUPS = "conjugate gradients preconditioned by means of groups of rows"
+WITHOUT_FACTORS = "conjugate gradients without a factor, as long as they cost less"
 ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 CERTAIN = 1e-7  # of the objective: what values in single precision may move it by
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
@@ -54,7 +55,8 @@ LARGEST = 1e30  # squared lengths of features that products in single precision 
 VALUE, SINGLE_VALUE = 66, 50
 DIRECT = {"rows": 1.1, "factors": 5 * 2 / 3, "products": 9}
 GROUPED = {"factors": 2 + 2 / 3, "times": 2, "products": 50}
-DEAR = 100  # products that factors cost, from which on it is tried without
+DEAR = 100  # products that factors cost, from which on it is tried without, for few rows:
+FEW = 4  # per feature. Of many rows products cost as much, and a large C needs more of them
 OVERDUE = 1.5  # means are taken again when staleness has cost so many times as much
 MOST_FEATURES = {"direct": 6000, "grouped": 16_000}  # whose factors are worth their time
 
@@ -196,7 +198,9 @@ class FeatureIteration(Iteration):
         n, few = part.problem.rows.shape
         k = self.problem.rows.shape[1]
         what = f"{n:,} rows" if few == k else f"{few:,} features"
-        self.notes += [note for note in part.notes if note not in self.notes and note != BY_GROUPS]
+        self.notes += [
+            note for note in part.notes if note not in (*self.notes, BY_GROUPS, WITHOUT_FACTORS)
+        ]
         self.notes.append(f"began with {FIRST_STEPS - part.steps_left} steps on {what}")
         w = np.pad(part.point.x[:-1], (0, k - few))
         self.point = self.problem.at(np.append(w, part.point.x[-1]))
@@ -281,15 +285,16 @@ class FeatureIteration(Iteration):
         elif self.method != "cg":
             require_room(rows.shape[1], self.max_memory)
         kind = PRECONDITIONERS[self.method]
-        self.preconditioner = kind and kind(rows, costs)
+        near = kind and kind(rows, costs)
         if self.asked == "auto" and self.method == "direct":
             n_active = max(1, np.count_nonzero(self.point.active))
             value = VALUE * rows.value_cost * n_active * rows.shape[1]
             affordable = int(operations_of_factors(n_active, rows.shape[1]) / value)
-            if affordable > DEAR:
-                self.preconditioner = Unpreconditioned(rows, costs, affordable)
-        if self.method == "grouped" and BY_GROUPS not in self.notes:
-            self.notes.append(BY_GROUPS)
+            if affordable > DEAR and rows.shape[0] <= FEW * rows.shape[1]:
+                near = Unpreconditioned(rows, costs, affordable)
+        self.preconditioner = near
+        if near is not None and near.note not in (None, *self.notes):
+            self.notes.append(near.note)
 
     @at_once
     def direction(self, C, residual):
@@ -405,6 +410,7 @@ class Preconditioner:
 
     most_products = 30  # after which a factor is no help
     precision_of_products = dtype = DOUBLE
+    note = None  # what a result says of it
     products = 0  # that it took last
 
     def __init__(self, rows, costs):
@@ -454,6 +460,8 @@ class Preconditioner:
 class Unpreconditioned(Preconditioner):
     """None, up to as many products in all as factors would cost."""
 
+    note = WITHOUT_FACTORS
+
     def __init__(self, rows, costs, most_products):
         super().__init__(rows, costs)
         self.most_products = most_products
@@ -502,7 +510,7 @@ class GroupedGram(Preconditioner):
     again when the products lost since have cost more.
     """
 
-    most_products = 40
+    most_products, note = 40, BY_GROUPS
     precision_of_products = SINGLE
 
     def __init__(self, rows, costs):
