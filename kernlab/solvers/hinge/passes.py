@@ -378,6 +378,6 @@ class Certifier:
         scale = C * self._total
         objective += 0.5 / scale * float(u @ u)
         length = scale * float(pulled @ pulled)
-        share = 1.0 if dual >= length else max(dual, 0.0) / length
+        share = min(1.0, max(dual, 0.0) / length) if length > 0.0 else 1.0
         dual = share * (dual - 0.5 * share * length)
         return Measured(scale * objective, residual, scale * dual, 0.0, size, share)
