@@ -10,6 +10,7 @@ from kernlab import HSSSVC
 from kernlab.kernels import RBF
 from kernlab.lab.catalogue import FIGURES, STUDIES
 from kernlab.lab.engine import Point
+from kernlab.lab.engine.record import recorded
 from kernlab.lab.papers.hss.machines import (
     DiagonalKernel,
     Lifted,
@@ -115,8 +116,8 @@ def test_null_rows_see_what_they_say():
 
 def test_the_papers_set_alone_is_drawn_where_live_rows_of_another_stand_beside_it():
     study, live = measured("hss-f1")
-    points = [p for p in study.grid("standard") if p.method == "picture" or p["h"] == 1.0]
-    theirs = table_of(study, points)
+    theirs = recorded("hss-f1")
+    theirs = theirs[(theirs["method"] == "picture") | (theirs["h"] == 1.0)]
     (spec,) = FIGURES["hss-f1"]
     figure = assert_drawn(spec.draw(pd.concat([live, theirs], ignore_index=True)))
     assert figure.axes[0].get_title(loc="left").startswith("heart_scale")
