@@ -84,6 +84,7 @@ def test_rows_are_looked_at_through_the_door(known_machine):
         LASN(20).predict_cost(np.where(X > 2, np.nan, X), y)
 
 
+# HSSSVC stops after the paper's ten steps, and says so; what it costs is looked at.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_says_beforehand_what_its_fit_has(name, known_machine):

@@ -82,12 +82,11 @@ assert set(OF_SOLVERS) == set(SOLVERS)
 FAMILIES = {
     "solvers": [(work, (2000, 300), None) for work in OF_SOLVERS.values()],
     "landmarks": [
-        (f"Nystrom({how}).fit(X)", shape, "landmarks")
-        for how, shape in (
-            ("n_landmarks=3000", (200_000, 20)),
-            ("n_landmarks=4000, landmarks='rpcholesky'", (50_000, 20)),
-            ("n_landmarks=4000, landmarks='leverage'", (50_000, 20)),
-        )
+        ("Nystrom(n_landmarks=3000).fit(X)", (200_000, 20), "landmarks"),
+        *(
+            (f"Nystrom(n_landmarks=4000, landmarks='{rule}').fit(X)", (50_000, 20), "landmarks")
+            for rule in ("rpcholesky", "leverage")
+        ),
     ],
     "features": [
         (f"{work}.fit_transform(X)", shape, "features")

@@ -382,7 +382,8 @@ class DaskRows(Rows):
         `JoinedRows` X, numbered for each worker, as `Pieces`; `argument` is sent once."""
         submit, (y, w), parts = self.client.submit, self._labels_and_weights(), []
         with said_plainly(self.client, parts):
-            with warnings.catch_warnings():  # a map of a thousand landmarks is large for Dask
+            with warnings.catch_warnings():
+                # Dask would have it scattered, and lost for good with the worker that holds it.
                 warnings.filterwarnings("ignore", "Sending large graph")
                 given = submit(_given, argument, pure=False)
             numbers = defaultdict(count)  # of each worker's own: all keep the same share
