@@ -8,32 +8,11 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "FPC": "kernlab.estimators",
-    "HSSSVC": "kernlab.estimators",
-    "LASN": "kernlab.estimators",
-    "LLSVM": "kernlab.estimators",
-    "LASNRegressor": "kernlab.estimators",
-    "KernelMachine": "kernlab.estimators",
-    "SparseCholeskySVC": "kernlab.estimators",
-    "load_dataset": "kernlab.datasets",
-    "recommend": "kernlab.estimators",
-    "sweep": "kernlab.estimators",
-}
+_ESTIMATORS = "FPC HSSSVC KernelMachine LASN LASNRegressor LLSVM SparseCholeskySVC recommend sweep"
+_HOMES = dict.fromkeys(_ESTIMATORS.split(), "kernlab.estimators")
+_HOMES["load_dataset"] = "kernlab.datasets"
 
-__all__ = [
-    "FPC",
-    "HSSSVC",
-    "LASN",
-    "LLSVM",
-    "KernelMachine",
-    "LASNRegressor",
-    "SparseCholeskySVC",
-    "__version__",
-    "load_dataset",
-    "recommend",
-    "sweep",
-]
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name):

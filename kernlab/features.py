@@ -21,6 +21,7 @@ from numba.extending import overload
 from sklearn.utils.extmath import row_norms
 from tqdm.auto import tqdm
 
+from kernlab.rows.arrays import held_bytes, stacked
 from kernlab.runtime import (
     REORDERED_SUMS,
     bar_options,
@@ -225,8 +226,8 @@ class Features:
     @property
     def nbytes(self):
         """Bytes of the features as an array or CSR matrix."""
-        if self._form is None and sp.issparse(self.A):
-            return self.A.data.nbytes + self.A.indices.nbytes + self.A.indptr.nbytes
+        if self._form is None:
+            return held_bytes(self.A)
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
@@ -350,8 +351,7 @@ class Features:
         blocks = self._blocks()
         first = self.block(blocks[0]) if blocks else np.empty((0, k), self.dtype)
         if sp.issparse(first):
-            rest = [self.block(rows) for rows in blocks[1:]]
-            return sp.vstack([first, *rest], format="csr")
+            return stacked([first, *map(self.block, blocks[1:])])
         return self._filled(k, self.dtype, self.block)
 
     # ---------------------------------------------------------------------------- products
@@ -544,7 +544,7 @@ class Features:
         ]
         if not parts:
             return np.empty((0, self.shape[1]), self.dtype)
-        return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        return stacked(parts)
 
     def _blocks_with(self, rows):
         """Blocks that hold some of these ascending rows, and which of them."""

@@ -7,7 +7,7 @@ converted at the edge by `gamma_from_sigma` and `gamma_from_divisor`.
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils.extmath import row_norms
 
-from kernlab.parameters import positive, width
+from kernlab.parameters import GAMMA_RULES, positive, width
 from kernlab.rows.near import ProductSearch
 from kernlab.rows.products import (
     RightRows,
@@ -26,23 +26,7 @@ from kernlab.rows.products import (
 )
 from kernlab.runtime import REORDERED_SUMS, for_each_block, memory_limit, njit, row_blocks
 
-__all__ = [
-    "GAMMA_RULES",
-    "KERNELS",
-    "Kernel",
-    "askey_exponent",
-    "gamma_from_divisor",
-    "gamma_from_sigma",
-    "is_semidefinite",
-    "kernel_blocks",
-    "kernel_product",
-    "make_kernel",
-    "resolve_gamma",
-    "total_variance",
-]
-
 OTHER_NAMES = {"poly": "polynomial", "gaussian": "rbf", "tanh": "sigmoid"}
-GAMMA_RULES = ("scale", "variance", "median", "auto")
 BLOCK_VALUES = 2**20
 TILE_COLUMNS = 4096
 CACHE_BYTES = 2**21  # a tile of values that stays in the cache that the cores share
@@ -97,10 +81,6 @@ class Kernel:
     def diag(self, X):
         """The values k(x, x)."""
         return np.ones(X.shape[0], dtype=result_type(X, X))
-
-    @property
-    def parameters(self):
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -320,19 +300,6 @@ def make_kernel(
 
 
 # ---------------------------------------------------------- products in blocks
-def kernel_blocks(kernel, X, Y, max_memory=None):
-    """Yield (rows, K(X[rows], Y)), as many rows at a time as a share of the memory limit holds."""
-    share = min(memory_limit(max_memory) // 4, 2**28)
-    rows = share // (Y.shape[0] * result_type(X, Y).itemsize)
-    if rows < 1:
-        raise ValueError(
-            f"one row of the kernel matrix has {Y.shape[0]:,} values and does not fit a quarter of "
-            f"max_memory={max_memory}: allow more"
-        )
-    for block in row_blocks(X.shape[0], rows):
-        yield block, kernel(X[block], Y)
-
-
 def kernel_product(kernel, X, Y, V, max_memory=None):
     """K(X, Y) V, tile by tile: kernel values are used while they are in the cache, never stored."""
     V = np.asarray(V)

@@ -4,6 +4,7 @@ A parameter means the same in every estimator, approximation and solver, so that
 serves all of them: `check_parameters`.
 """
 
+import difflib
 import math
 from numbers import Integral, Real
 
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from kernlab.runtime import parse_bytes
 
 LARGEST_WHOLE = 2**31 - 1  # that compiled code can count to
+GAMMA_RULES = ("scale", "variance", "median", "auto")  # of the rows
 
 
 def number(allowed, what):
@@ -30,13 +32,10 @@ positive = number(lambda value: value > 0, "a positive number")
 not_negative = number(lambda value: value >= 0, "a number that is not negative")
 finite = number(lambda value: True, "a finite number")
 share = number(lambda value: 0 <= value < 1, "a share from 0 up to below 1")
-
-
-def moderate(value, name):
-    """The value as a float, if it is positive, and so are its square and its reciprocal."""
-    if not 1e-100 <= positive(value, name) <= 1e100:
-        raise ValueError(f"{name} must lie between 1e-100 and 1e100, not {value!r}")
-    return float(value)
+below_two = number(lambda value: 0 < value < 2, "a number between 0 and 2")
+count = number(lambda value: value >= 0 and value == int(value), "a whole number, or 0")
+# Its square and its reciprocal are positive numbers as well.
+moderate = number(lambda value: 1e-100 <= value <= 1e100, "a positive number, 1e-100 to 1e100")
 
 
 def whole(value, name):
@@ -61,18 +60,28 @@ def one_of(*choices):
     return check
 
 
+def entry_of(registry, name, what):
+    """The entry of this name; another name is refused, with the nearest there is."""
+    if name not in registry:
+        near = difflib.get_close_matches(str(name), registry, n=1, cutoff=0.5)
+        meant = f": did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{what}={name!r} is not one of {', '.join(registry)}{meant}")
+    return registry[name]
+
+
+def row_weights(sample_weight, n_rows):
+    """How often each row counts, as an array of double precision; None for once."""
+    weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
+    return weights
+
+
 def word(value, name):
     """Any word: who looks it up says which there are."""
     if not isinstance(value, str):
         raise ValueError(f"{name} must be a word, not {value!r}")
     return value
-
-
-def costs(value, name):
-    """A positive number or an array of them."""
-    if np.ndim(value) == 0:
-        return positive(value, name)
-    return np.array([positive(one, name) for one in np.ravel(value)])
 
 
 def width(value, name):
@@ -126,14 +135,16 @@ def weights_of_classes(value, name):
 # What parameters of these names may be wherever they stand; None is for the default where there is
 # one. Words stand for rules: "sqrt" rows, "scale" of the data.
 PARAMETERS = {
-    "C": (costs, ()),
-    "gamma": (positive, ("scale", "variance", "median", "auto")),
-    "sigma": (width, ("cv",)),
-    "h": (width, ("cv",)),
+    "C": (positive, ()),
+    "gamma": (positive, (*GAMMA_RULES, "quantile")),
+    "sigma": (width, (*GAMMA_RULES, "quantile", "cv")),
+    "h": (width, GAMMA_RULES),
     "coef0": (finite, ()),
     "degree": (whole, ("cv",)),
     "tol": (not_negative, (None,)),
+    "gap_tol": (not_negative, ()),
     "max_iter": (whole, (None,)),
+    "max_products": (whole, ()),
     "n_landmarks": (whole, ("sqrt", None)),
     "n_centres": (whole, (None,)),
     "epsilon": (not_negative, ()),
@@ -141,7 +152,21 @@ PARAMETERS = {
     "max_seconds": (positive, (None,)),
     "drop": (share, ()),
     "runs": (whole, (None,)),
-    "leaf_size": (whole, ()),
+    "leaf_size": (whole, (None,)),
+    "n_components": (whole, ()),
+    "sparsity": (share, (None,)),
+    "max_degree": (whole, ()),
+    "to_optimum": (flag, ()),
+    "merge": (flag, ()),
+    "prediction": (one_of("exact", "structure"), ()),
+    "certificate": (one_of("approximate", "exact"), ()),
+    "floor": (number(lambda value: 0 < value < 1, "a number between 0 and 1"), ()),
+    "approximation": (word, ()),
+    "solver": (word, ()),
+    "verbose": (lambda value, name: isinstance(value, bool) or not_negative(value, name), ()),
+    "steps": (whole, (None,)),
+    "acceleration": (count, (None,)),
+    "relaxation": (below_two, (None,)),
     "max_memory": (lambda value, name: parse_bytes(value), (None,)),
     "random_state": (seed, ()),
     "dtype": (precision, (None,)),

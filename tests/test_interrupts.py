@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 
-from kernlab.lapack import cholesky_factor, eigenvalues, pivoted_cholesky
+from kernlab.runtime import cholesky_factor, eigenvalues, pivoted_cholesky
 from kernlab.solvers import SOLVERS
 
 SCRIPT = """
@@ -26,7 +26,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 from kernlab.approximations import (
     CompactKernel, ExactKernel, FourierMap, HSSKernel, Nystrom, PolynomialMap, ReducedMap)
-from kernlab.lapack import eigenvalues
+from kernlab.runtime import eigenvalues
 from kernlab.runtime import Stopwatch
 from kernlab.solvers import get_solver
 

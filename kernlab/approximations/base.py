@@ -11,23 +11,30 @@ from typing import ClassVar
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernlab.cluster import ClusterFeatures
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
-from kernlab.lapack import cholesky_factor
-from kernlab.parameters import check_parameters, positive
+from kernlab.parameters import check_parameters, positive, row_weights
 from kernlab.rows import Rows, validate_rows
-from kernlab.runtime import Stopwatch, for_each_block, memory_limit, require_memory, row_blocks
+from kernlab.runtime import (
+    Stopwatch,
+    cholesky_factor,
+    for_each_block,
+    memory_limit,
+    require_memory,
+    row_blocks,
+)
 
 KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 NEEDS = ("features", "operator", "shifted")
 ROWS_PER_BLOCK = 4096
 BLOCK_BYTES = 2**23  # features that each thread holds at a time
 SMALLEST_BLOCK = 512
+DENSE_ROWS = 32  # up to here a spectrum is that of the matrix, formed
 SAMPLE = 20_000  # rows that a rule for gamma sees of those that are not in memory
 
 
@@ -358,6 +365,35 @@ def symmetric_operator(product, n_rows, dtype=np.float64, order=None):
     return LinearOperator((n_rows, n_rows), dtype=dtype, **dict.fromkeys(names, apply))
 
 
+def largest_eigenvalue(product, n_rows, *, tol=1e-5, random_state=0):
+    """The largest eigenvalue of a symmetric matrix, by Lanczos' method; never above the true one
+    but for rounding. `product` gives the matrix times the columns of an array of shape (n_rows, k);
+    `tol` is the residual |A v - lambda v| relative to lambda."""
+    if n_rows <= DENSE_ROWS:
+        return float(np.linalg.eigvalsh(product(np.eye(n_rows)))[-1])
+
+    def times(v):
+        return product(np.reshape(v, (-1, 1))).ravel()
+
+    start = np.random.default_rng(random_state).standard_normal(n_rows)
+    if not times(start).any():
+        return 0.0  # ARPACK has no use for a matrix of zeros
+    operator = LinearOperator((n_rows, n_rows), times, dtype=np.float64)
+    return float(eigsh(operator, 1, which="LA", tol=tol, v0=start, return_eigenvectors=False)[0])
+
+
+def smallest_eigenvalue(product, n_rows, *, tol=1e-5, random_state=0):
+    """The smallest eigenvalue, to `tol` times the largest absolute one; never below the true one.
+
+    It is what the largest eigenvalue of s I - A lacks of s, with s the largest of A: convergence
+    does not depend on how small it is.
+    """
+    shift = max(0.0, largest_eigenvalue(product, n_rows, tol=1e-2, random_state=random_state))
+    return shift - largest_eigenvalue(
+        lambda V: shift * V - product(V), n_rows, tol=tol, random_state=random_state
+    )
+
+
 class ShiftedGram:
     """Solves with F F^T + beta I (Woodbury): (B - F (F^T F + beta I)^-1 F^T B) / beta."""
 
@@ -396,9 +432,7 @@ def _for_rules(rows, weights):
 def _checked_weights(sample_weight, n_rows):
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
+    weights = row_weights(sample_weight, n_rows)
     if not weights.any():
         raise ValueError("all sample weights are zero: no row is left")
     return weights
@@ -416,10 +450,3 @@ def checked_points(points, n_features, dtype, name):
     if not np.all(np.isfinite(points.data if sp.issparse(points) else points)):
         raise ValueError(f"the {name} given hold values that are not finite")
     return points
-
-
-def held_bytes(rows):
-    """The bytes of an array or a CSR matrix."""
-    if sp.issparse(rows):
-        return rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
-    return rows.nbytes

@@ -7,13 +7,19 @@ import numpy as np
 import scipy.linalg as la
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.approximations.base import FeatureMap, KernelParameters, held_bytes
+from kernlab.approximations.base import FeatureMap, KernelParameters
 from kernlab.approximations.nystrom import CholeskyMap, SpectralMap
 from kernlab.features import Features
 from kernlab.kernels import is_semidefinite
-from kernlab.lapack import cholesky_factor, eigenvalues, pivoted_cholesky
 from kernlab.parameters import one_of
-from kernlab.runtime import require_memory, row_blocks
+from kernlab.rows.arrays import held_bytes
+from kernlab.runtime import (
+    cholesky_factor,
+    eigenvalues,
+    pivoted_cholesky,
+    require_memory,
+    row_blocks,
+)
 
 FACTORS = ("cholesky", "eigenvectors", "root")
 NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out

@@ -1,13 +1,11 @@
 """Random Fourier features (Rahimi and Recht 2007): a kernel of differences as a mean of waves."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from kernlab.approximations.base import FeatureMap
 from kernlab.kernels import RBF, Laplacian
-from kernlab.parameters import whole
 from kernlab.runtime import require_memory
 
 
@@ -47,8 +45,6 @@ class FourierMap(FeatureMap):
     n_components: int = 200
     random_state: object = None
     max_memory: object = None
-
-    checks: ClassVar[dict] = {"n_components": whole}
 
     def _fit(self, rows, sample_weight=None):
         if not isinstance(self.kernel_, RBF | Laplacian):

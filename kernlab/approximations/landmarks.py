@@ -11,11 +11,12 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from kernlab.approximations.base import checked_points
-from kernlab.lapack import eigenvalues
+from kernlab.parameters import one_of, whole
 from kernlab.rows import as_rows, merged_rows
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
 from kernlab.runtime import (
     blas_threads_for,
+    eigenvalues,
     for_each_block,
     memory_limit,
     require_memory,
@@ -99,15 +100,9 @@ def choose_landmarks(
 
 def resolve_n_landmarks(n_landmarks, n_rows):
     """The number of landmarks: "sqrt" is the rounded square root of the number of rows."""
-    if isinstance(n_landmarks, str):
-        if n_landmarks != "sqrt":
-            raise ValueError(f"n_landmarks={n_landmarks!r} is not a whole number nor 'sqrt'")
+    if isinstance(n_landmarks, str) and n_landmarks == "sqrt":
         return max(1, round(n_rows**0.5))
-    is_whole = isinstance(n_landmarks, (int, np.integer)) and not isinstance(n_landmarks, bool)
-    if not is_whole or n_landmarks < 1:
-        must = "must be a whole number of at least 1, or 'sqrt'"
-        raise ValueError(f"n_landmarks={n_landmarks!r} {must}")
-    if n_landmarks > n_rows:
+    if whole(n_landmarks, "n_landmarks") > n_rows:
         raise ValueError(
             f"n_landmarks={n_landmarks} is more than the {n_rows} rows: ask for at most {n_rows}, "
             "or take the exact kernel"
@@ -117,8 +112,7 @@ def resolve_n_landmarks(n_landmarks, n_rows):
 
 def _candidates(rows, weights, limit, which, generator, max_memory):
     """At most `limit` rows to choose from, and how often each counts (None: all alike)."""
-    if which not in ("uniform", "first"):
-        raise ValueError(f"candidates={which!r} is not 'uniform' nor 'first'")
+    one_of("uniform", "first")(which, "candidates")
     if len(rows) > limit:
         if which == "uniform":
             return rows.take(draw(len(rows), limit, generator, weights)), None
@@ -132,7 +126,7 @@ def _candidates(rows, weights, limit, which, generator, max_memory):
 
 
 # ------------------------------------------------------------------- rules that choose rows
-def _rpcholesky(X, k, generator, kernel, weights=None, proposals=None):
+def _rpcholesky(X, k, generator, kernel, weights=None):
     """Randomly pivoted Cholesky, with proposals in blocks and rejection (Epperly et al. 2024).
 
     A row is proposed with a probability proportional to what it left unexplained at the start of
@@ -143,7 +137,7 @@ def _rpcholesky(X, k, generator, kernel, weights=None, proposals=None):
     negligible = 1e-12 * unexplained.max(initial=0.0)
     factor = np.empty((X.shape[0], k))
     chosen = []
-    proposals = proposals or max(1, min(k // 4, 256))
+    proposals = max(1, min(k // 4, 256))
     while len(chosen) < k and unexplained.max() > negligible:
         chances = weights * unexplained
         proposed = generator.choice(len(chances), proposals, p=chances / chances.sum())

@@ -17,17 +17,19 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParameters, held_bytes
+from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParameters
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
 from kernlab.kernels import CACHE_BYTES, RBF
-from kernlab.lapack import eigenvalues, pivoted_cholesky
 from kernlab.parameters import one_of
+from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import (
     blas_threads_for,
+    eigenvalues,
     for_each_block,
     memory_limit,
     on_single_blas_thread,
+    pivoted_cholesky,
     require_memory,
     row_blocks,
 )
@@ -151,8 +153,6 @@ class Nystrom(LandmarkMap):
 
     @on_single_blas_thread
     def _fit(self, rows, sample_weight=None):
-        if not 0.0 < self.floor < 1.0:
-            raise ValueError(f"floor={self.floor!r} must lie between 0 and 1")
         super()._fit(rows, sample_weight)
         with self._timed("map"):
             self._fit_map(self.landmarks_)

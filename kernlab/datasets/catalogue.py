@@ -1,16 +1,11 @@
 """What data sets there are, which are available, and whether they are what they should be."""
 
-from dataclasses import replace
 from functools import cache, partial
 
-import numpy as np
-
-from kernlab.datasets.files import DataNotFound, find, not_found, recorded, where
-from kernlab.datasets.load import fetch_missing, generated_sizes, read_rows
+from kernlab.datasets.files import find, not_found, recorded, where
+from kernlab.datasets.load import fetch_missing, read_rows
 from kernlab.datasets.readers import digest_of, is_expected, wrong_checksum
-from kernlab.datasets.registry import get_entry, get_protocol, registry
-from kernlab.datasets.splits import plan_split, split_rows
-from kernlab.kernels import total_variance
+from kernlab.datasets.registry import get_entry, registry
 from kernlab.rows.text import DataError
 
 
@@ -123,49 +118,3 @@ def _verified_file(file, path, digest_of_text):
         return told("recorded", f"as first downloaded: {digest}")
     changed = f"the file that was downloaded had {first}, this one has {digest}"
     return told("wrong checksum", changed)
-
-
-def measured_counts(name, paper, seed=0):
-    """The numbers of a paper's data table for one set, counted when it is loaded by its protocol.
-
-    Returns
-    -------
-    dict
-        dataset, status ("measured", "missing", or "partly missing" where only the published test
-        file is not available), message, and the columns of the table; "total variance" is the mean
-        squared distance of the training rows, unscaled, to their mean. What is missing is NaN.
-    """
-    entry, found = get_entry(name), {"dataset": name}
-    protocol = get_protocol(paper, entry)
-    try:
-        rows = read_rows(entry, seed=seed, sizes=generated_sizes(entry, protocol))
-        published = {"test": sum(f.rows for f in entry.copies[0].test)} if rows.test_missing else {}
-        plan = plan_split(entry, protocol, None, rows.sizes | published)
-        plan = replace(plan, test=0) if rows.test_missing else plan
-        parts = split_rows(plan, rows.parts, seed)
-    except DataNotFound:
-        return found | {"status": "missing", "message": f"kernlab data get {name}"}
-    except DataError as error:
-        return found | {"status": "missing", "message": str(error)}
-    X = parts["train"][0]
-    counts = {part: 0 if piece is None else len(piece[1]) for part, piece in parts.items()}
-    found |= {
-        "status": "measured",
-        "message": "; ".join([plan.text, *entry.notes]),
-        "rows": sum(counts.values()),
-        "training rows": counts["train"],
-        "validation rows": counts["valid"],
-        "test rows": counts["test"],
-        "features": protocol.columns or X.shape[1],
-        "classes": len(np.unique(parts["train"][1])),
-        "total variance": total_variance(X[:, : protocol.columns]),
-    }
-    positive = entry.positive if protocol.positive is None else protocol.positive
-    if positive is not None:
-        for part, column in (("train", "training"), ("test", "test")):
-            labels = parts[part][1] if parts[part] else ()
-            found[f"positive {column} rows"] = int(np.sum(labels == positive))
-    if rows.test_missing:
-        found |= {"status": "partly missing", "message": entry.test_optional}
-        found |= {"rows": np.nan, "test rows": np.nan, "positive test rows": np.nan}
-    return found

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from kernlab.rows.arrays import stacked
 from kernlab.rows.text import DataError
 from kernlab.runtime import require_memory
 
@@ -205,10 +206,7 @@ def _check_sizes(entry, plan, sizes):
 
 def joined(Xs, ys):
     """Rows one after the other, with their labels."""
-    if len(Xs) == 1:
-        return Xs[0], ys[0]
-    X = sparse.vstack(Xs, format="csr") if sparse.issparse(Xs[0]) else np.concatenate(Xs)
-    return X, np.concatenate(ys)
+    return stacked(Xs), stacked(ys)
 
 
 def _rows(X, y, rows):

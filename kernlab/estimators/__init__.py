@@ -6,26 +6,5 @@ from kernlab.estimators.papers import HSSSVC, LASN, LLSVM, KernelMachine, LASNRe
 from kernlab.estimators.sparse import SparseCholeskySVC
 from kernlab.estimators.sweep import sweep
 
-__all__ = [
-    "ESTIMATORS",
-    "FPC",
-    "HSSSVC",
-    "LASN",
-    "LLSVM",
-    "KernelMachine",
-    "LASNRegressor",
-    "Recommendation",
-    "SparseCholeskySVC",
-    "recommend",
-    "sweep",
-]
-
-ESTIMATORS = {
-    "KernelMachine": KernelMachine,
-    "FPC": FPC,
-    "LASN": LASN,
-    "LASNRegressor": LASNRegressor,
-    "LLSVM": LLSVM,
-    "SparseCholeskySVC": SparseCholeskySVC,
-    "HSSSVC": HSSSVC,
-}
+MACHINES = (KernelMachine, FPC, LASN, LASNRegressor, LLSVM, SparseCholeskySVC, HSSSVC)
+ESTIMATORS = {machine.__name__: machine for machine in MACHINES}

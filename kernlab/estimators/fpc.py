@@ -7,18 +7,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils.validation import check_random_state
 
 from kernlab.estimators.deciding import warn_if_no_better
-from kernlab.estimators.machine import (
-    SOLVER,
-    WHERE_USED,
-    Classifier,
-    fit_together,
-    same,
-    some_rows,
-)
+from kernlab.estimators.machine import SOLVER, WHERE_USED, Classifier, fit_together, same, some_rows
 from kernlab.rows import is_collection, validate_rows
 
 
@@ -100,13 +93,10 @@ def _splits(labels, validation, random_state):
         raise ValueError(
             f"{len(codes)} rows are too few to choose the degree by validation: name a degree"
         )
-    if rare >= 2 and validation * len(codes) >= len(np.unique(codes)):
-        split = StratifiedShuffleSplit(1, test_size=validation, random_state=seed)
-        train, held_out = next(split.split(codes, codes))
-    else:
-        order = np.random.default_rng(seed).permutation(len(codes))
-        count = min(max(1, round(validation * len(codes))), len(codes) - 1)
-        train, held_out = order[count:], order[:count]
+    size = min(math.ceil(validation * len(codes)), len(codes) - 1)
+    strata = codes if rare >= 2 and size >= len(np.unique(codes)) else None
+    places = np.arange(len(codes))
+    train, held_out = train_test_split(places, test_size=size, random_state=seed, stratify=strata)
     return [(np.sort(train), np.sort(held_out))]
 
 
@@ -186,9 +176,10 @@ class FPC(Classifier):
     max_degree: int = 10
 
     approximation, loss, intercept, C = "polynomial", "hinge", "none", None
-    solver = property(lambda machine: "hinge-interior" if machine.to_optimum else "hinge-admm")
+    paths: ClassVar[dict] = {False: {"hinge": "hinge-admm"}, True: {"hinge": "hinge-interior"}}
+    path_of, keep_dual = "to_optimum", False
     to_approximation = WHERE_USED | same("degree", "n_centres", "centres", "basis", "scaling")
-    to_solver = SOLVER | same("alpha", "beta", "max_seconds") | {"keep_dual": lambda machine: False}
+    to_solver = SOLVER | same("alpha", "beta", "max_seconds", "keep_dual")
     chosen_by: ClassVar[dict] = {"degree": (_with_best_degree, _degrees_tried)}
     keeps_weightless = False
     degree_ = property(lambda machine: machine.approximation_.degree)

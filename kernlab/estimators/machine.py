@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -18,40 +19,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from tqdm.auto import tqdm
 
-from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
+from kernlab.approximations import APPROXIMATIONS, NEEDS
 from kernlab.cluster import Targets
 from kernlab.costs import Cost, Sizes, cost_of
 from kernlab.estimators.deciding import qualities_of, scores_of
-from kernlab.kernels import GAMMA_RULES, gamma_from_sigma
-from kernlab.parameters import (
-    check_parameters,
-    flag,
-    not_negative,
-    one_of,
-    positive,
-    whole,
-    width,
-    word,
-)
+from kernlab.kernels import gamma_from_sigma
+from kernlab.parameters import check_parameters, entry_of
 from kernlab.rows import ArrayRows, Rows, distinct_rows, validate_rows
 from kernlab.runtime import bar_options, memory_limit, telling
-from kernlab.solvers import SOLVERS, SolverSpec, get_solver, summarise
+from kernlab.solvers import SOLVERS, SolverSpec, summarise
 from kernlab.solvers.problems import check_offered
 
-CHECKS = {  # where machines say more, or less, than the table of all parameters
-    "C": positive,
-    "gamma": (positive, (*GAMMA_RULES, "quantile")),
-    "h": (width, GAMMA_RULES),
-    "sigma": (width, (*GAMMA_RULES, "quantile", "cv")),
-    "leaf_size": (whole, (None,)),
-    "prediction": one_of("exact", "structure"),
-    "max_degree": whole,
-    "to_optimum": flag,
-    "merge": flag,
-    "approximation": word,
-    "solver": word,
-    "verbose": lambda value, name: isinstance(value, bool) or not_negative(value, name),
-}
 SECONDS_BETWEEN_LINES = 1.0  # of what a verbose fit prints about its steps
 DICTIONARIES = ("approximation_params", "solver_params", "landmark_params")
 ON_CLUSTER = ("newton", "hinge-admm", "sbm")  # solvers of rows that lie on a cluster
@@ -122,7 +100,8 @@ class Pair:
 
     to_approximation = KERNEL | WHERE_USED  # their names: ours, or a function of the machine
     to_solver = SOLVER
-    paths: ClassVar[dict] = {}  # solvers by names that only this machine has, and by loss
+    # Solvers by the values of a parameter that only this machine has so, and by loss.
+    paths, path_of = MappingProxyType({}), "solver"
     # Who fits with the best value of a parameter that is "cv", and a function of the machine and
     # the shape of the rows: which values are fitted on which share of the rows, the last on all.
     chosen_by: ClassVar[dict] = {}
@@ -156,10 +135,10 @@ class Pair:
 
     def plan(self):
         """What the parameters ask of the parts, after checking them; nothing is computed."""
-        check_parameters(self.get_params(deep=False), **CHECKS)
+        check_parameters(self.get_params(deep=False))
         name = self._solver_name()
-        kind = APPROXIMATIONS.get(self.approximation) or get_approximation(self.approximation)
-        solver = SOLVERS.get(name) or get_solver(name)
+        kind = entry_of(APPROXIMATIONS, self.approximation, "approximation")
+        solver = entry_of(SOLVERS, name, "solver")
         if not kind.offers(solver.needs):
             raise ValueError(
                 f"solver {name!r} needs {solver.needs} and approximation "
@@ -178,11 +157,9 @@ class Pair:
     def _solver_name(self):
         if not self.paths:
             return self.solver
-        if self.solver not in self.paths:
-            names = ", ".join(map(repr, self.paths))
-            raise ValueError(f"solver={self.solver!r} is not one of {names}")
-        by_loss = self.paths[self.solver]
-        check_offered(f"solver={self.solver!r}", loss=(self.loss, tuple(by_loss)))
+        value = getattr(self, self.path_of)
+        by_loss = entry_of(self.paths, value, self.path_of)
+        check_offered(f"{self.path_of}={value!r}", loss=(self.loss, tuple(by_loss)))
         return by_loss[self.loss]
 
     def _arguments(self, part, taken, table, further):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.rows.arrays import ArrayRows, Rows, checked_labels
+from kernlab.rows.arrays import ArrayRows, Rows, as_rows, checked_labels
 from kernlab.rows.text import (
     LONGEST_LINE,
     DataError,
@@ -28,15 +28,17 @@ DENSE_SHARE = 0.25  # of entries that are not zero; above, blocks are dense arra
 LABEL_NAMES = ("label", "target", "class", "y")
 
 
-def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=None):
+@as_rows.register(str)
+@as_rows.register(Path)
+def open_rows(path, y=None, *, n_features=None, zero_based=False, label=None):
     """The rows of a file: svmlight, CSV and other tables, NPY, Parquet; told by what it holds.
 
     Parameters
     ----------
     path : str or Path
         Texts may be compressed as gz, bz2 or xz.
-    labels : array, optional
-        Instead of those in the file.
+    y : array, optional
+        Labels instead of those in the file.
     n_features : int, optional
         More than the file shows (svmlight), or what tells a table without labels from one with.
     zero_based : bool or "auto"
@@ -44,7 +46,7 @@ def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=Non
         says nothing of another file of the same data.
     label : str, int or False, optional
         The label's column of a table; False: there is none. By default the one called "label",
-        "target", "class" or "y", else the last; none where `labels` are given or without it there
+        "target", "class" or "y", else the last; none where `y` is given or without it there
         are `n_features` columns.
 
     Returns
@@ -63,21 +65,21 @@ def open_rows(path, labels=None, *, n_features=None, zero_based=False, label=Non
     with path.open("rb") as file:
         magic = file.read(6)
     if magic == b"\x93NUMPY":
-        return ArrayRows(_mapped(path), labels)
+        return ArrayRows(_mapped(path), y)
     if magic[:4] == b"PAR1":
-        return ParquetRows(path, labels, n_features=n_features, label=label)
+        return ParquetRows(path, y, n_features=n_features, label=label)
     header, first = 0, _first_rows(path)
     if _is_svmlight(first):
         form = Svmlight(_has_index_zero(path) if zero_based == "auto" else zero_based)
     else:
-        if labels is not None and label is None:
+        if y is not None and label is None:
             label = False
         try:
             form, header, n_features = _table_of(first, path, n_features, label)
         except DataError as error:
             raise DataError(f"{path}, at its beginning: {error}") from error
     read = _in_memory if is_compressed(path) else TextRows
-    return read(path, form, n_features=n_features, header=header, labels=labels)
+    return read(path, form, n_features=n_features, header=header, labels=y)
 
 
 class TextRows(Rows):

@@ -145,18 +145,16 @@ def inner_products(X, right, out):
     if sp.issparse(X) and right.fill_left:
         X = X.toarray()
     with np.errstate(over="ignore", invalid="ignore"):  # who uses infinite products refuses them
-        _multiply(X, Y, out)
-
-
-def _multiply(X, Y, out):
-    if sp.issparse(X) and sp.issparse(Y):
-        (X @ Y.T).toarray(out=out) if X.dtype == out.dtype else np.copyto(out, (X @ Y.T).toarray())
-    elif sp.issparse(Y):
-        out[...] = (Y @ X.T).T
-    elif not sp.issparse(X) and X.dtype == Y.dtype == out.dtype:
-        np.matmul(X, Y.T, out=out)
-    else:
-        out[...] = X @ Y.T
+        if sp.issparse(X) and sp.issparse(Y) and X.dtype == out.dtype:
+            (X @ Y.T).toarray(out=out)
+        elif sp.issparse(X) and sp.issparse(Y):
+            out[...] = (X @ Y.T).toarray()
+        elif sp.issparse(Y):
+            out[...] = (Y @ X.T).T
+        elif not sp.issparse(X) and X.dtype == Y.dtype == out.dtype:
+            np.matmul(X, Y.T, out=out)
+        else:
+            out[...] = X @ Y.T
 
 
 def _sums_columns(X, right, out):

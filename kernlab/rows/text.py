@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from kernlab.rows.arrays import stacked
 from kernlab.runtime import MemoryLimitError, format_bytes, memory_limit, njit
 
 PIECE_BYTES = 2**22
@@ -427,10 +428,7 @@ def read_whole(stream, name, form, n_features=None, header=0):
         width = max(block.shape[1] for block in blocks)
         for block in blocks:
             block.resize(block.shape[0], width)
-        X = sp.vstack(blocks, format="csr")
-    else:
-        X = np.concatenate(blocks)
-    return X, None if labels[0] is None else np.concatenate(labels)
+    return stacked(blocks), None if labels[0] is None else stacked(labels)
 
 
 def _whole_lines(stream, name):

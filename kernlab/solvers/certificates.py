@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernlab.features import as_features
-from kernlab.parameters import one_of
+from kernlab.parameters import check_parameters
 from kernlab.solvers.problems import get_loss, row_costs, signs
-
-INTERCEPTS = ("free", "penalised", "none")
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,7 @@ def balanced(a):
 
 
 def _intercept(scores, y, dual, costs, loss, intercept, b):
-    one_of(*INTERCEPTS)(intercept, "intercept")
+    check_parameters({"intercept": intercept})
     if b is not None:
         if intercept == "none" and b != 0:
             raise ValueError(f"intercept='none' leaves no place for b={b}")

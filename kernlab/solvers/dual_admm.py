@@ -15,15 +15,12 @@ conditions; no gap bounds how far it is from the optimum.
 
 import time
 from dataclasses import dataclass, replace
-from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import check_scalar
 
-from kernlab.parameters import moderate, one_of, positive
+from kernlab.parameters import check_parameters, moderate
 from kernlab.runtime import require_memory
 from kernlab.solvers.certificates import (
-    INTERCEPTS,
     best_intercept,
     certify_dual,
     feasible_dual,
@@ -45,7 +42,6 @@ from kernlab.solvers.problems import (
 REJECTED_GROWTH = 2.0  # a residual that grows by more undoes an accelerated step
 LONGEST = 100.0  # times the plain step
 RIDGE = 1e-10
-CERTIFICATES = ("approximate", "exact")
 BETAS = ("adaptive", "auto")
 FIRST_BETA = 1.0
 BALANCE_AT = (10, 20, 40, 80, 160, 320, 640, 1280)  # steps after which beta may change
@@ -106,16 +102,11 @@ def solve_dual_admm(
     to it, in which the heavier class is scaled down: z may lack the balance of a free intercept.
     """
     began = time.perf_counter()
+    own = {"steps": steps, "acceleration": acceleration, "relaxation": relaxation}
+    check_parameters(own | {"intercept": intercept, "certificate": certificate})
     prescribed = steps is not None
     relaxation = (1.0 if prescribed else 1.6) if relaxation is None else relaxation
-    acceleration = (0 if prescribed else 8) if acceleration is None else acceleration
-    check_scalar(acceleration, "acceleration", Integral, min_val=0)
-    if prescribed:
-        check_scalar(steps, "steps", Integral, min_val=1)
-    if positive(relaxation, "relaxation") >= 2:
-        raise ValueError(f"relaxation must lie between 0 and 2, not {relaxation!r}")
-    one_of(*INTERCEPTS)(intercept, "intercept")
-    one_of(*CERTIFICATES)(certificate, "certificate")
+    acceleration = int((0 if prescribed else 8) if acceleration is None else acceleration)
     if certificate == "exact" and not hasattr(approximation, "exact_product"):
         raise ValueError(
             f"certificate='exact' needs products with the exact kernel matrix, which "
@@ -136,29 +127,25 @@ def solve_dual_admm(
     duals = call.dual_starts()
     if duals is not None:
         iteration.begin_from(duals)
-    iteration.run(None if prescribed else given.tol, steps or given.max_iter, acceleration)
+    iteration.run(None if prescribed else given.tol, int(steps or given.max_iter), acceleration)
     results = _certified(approximation, problems, iteration.z, not prescribed, certificate)
     advice = "Raise max_iter, lower C, or bring K~ closer to K."
     seconds = (time.perf_counter() - began) / p
     for j, result in enumerate(results):
-        reached = iteration.reached[j]
+        reached, gap = iteration.reached[j], result.relative_gap
+        left = "a relative gap" if gap is not None else "a KKT residual"
+        left = f"{left} of {result.kkt_residual if gap is None else gap:.2e}"
         results[j] = result = replace(
             result,
             n_iter=int(iteration.steps[j]),
             converged=bool(not prescribed and reached <= given.tol),
-            message=_as_prescribed(result, steps) if prescribed else "",
+            message=f"{steps} steps as prescribed: {left}" if prescribed else "",
             trace=tuple(iteration.traces[j].rows),
             seconds=seconds,
         )
         if not prescribed:
             warn_unless_converged(result, "a relative gap of", reached, given.tol, advice)
     return call.arranged(results)
-
-
-def _as_prescribed(result, steps):
-    gap, residual = result.relative_gap, result.kkt_residual
-    reached = f"a KKT residual of {residual:.2e}" if gap is None else f"a relative gap of {gap:.2e}"
-    return f"{steps} steps as prescribed: {reached}"
 
 
 class Anderson:

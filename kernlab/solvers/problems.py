@@ -36,13 +36,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.cluster import Targets
+from kernlab.parameters import entry_of, not_negative, row_weights, whole
 from kernlab.runtime import levels_to_the_user
 
 
@@ -166,16 +167,11 @@ def each_problem(start_from):
     return decorate
 
 
-def check_limits(tol, max_iter, default_tol, default_steps, names=("tol", "max_iter")):
-    """Refuse a tolerance that is none, and a number of steps that is none; give both, or where they
-    are None their defaults."""
+def check_limits(tol, max_iter, default_tol, default_steps):
+    """The tolerance and the number of steps, checked, or where they are None their defaults."""
     tol = default_tol if tol is None else tol
     max_iter = default_steps if max_iter is None else max_iter
-    if not (isinstance(tol, Real) and tol >= 0.0):
-        raise ValueError(f"{names[0]} must be a number that is not negative, not {tol!r}")
-    if not (isinstance(max_iter, Integral) and max_iter >= 1):
-        raise ValueError(f"{names[1]} must be a whole number of at least 1, not {max_iter!r}")
-    return tol, max_iter
+    return not_negative(tol, "tol"), whole(max_iter, "max_iter")
 
 
 def check_offered(solver, hint="", **choices):
@@ -186,6 +182,34 @@ def check_offered(solver, hint="", **choices):
                 f"{solver} offers {name}={' or '.join(map(repr, offered))}, not {value!r}"
                 + hint.format(name=name, first=offered[0])
             )
+
+
+@dataclass(frozen=True)
+class SolverSpec:
+    """A solver, `solve(data, y, *, C, ...)` as above, and its problems.
+
+    `needs`: "features" (an array, CSR matrix or `Features`), "operator" (products with K~) or
+    "shifted" (solves with K~ + beta I). Solvers of features return weights, the others dual
+    variables times labels.
+    """
+
+    name: str
+    solve: Callable
+    needs: str
+    losses: tuple
+    intercepts: tuple
+    title: str
+
+    @property
+    def parameters(self):
+        """The names of what it takes beside data, labels and what is said for every row."""
+        found = signature(self.solve).parameters.values()
+        return {p.name for p in found if p.kind is p.KEYWORD_ONLY} - {"sample_weight"}
+
+    def check(self, loss, intercept):
+        """Refuse a problem that this solver does not solve."""
+        choices = {"loss": (loss, self.losses), "intercept": (intercept, self.intercepts)}
+        check_offered(f"solver {self.name!r}", ": set {name}={first!r}", **choices)
 
 
 @dataclass(frozen=True)
@@ -219,9 +243,7 @@ LOSSES = {loss.name: loss for loss in (HINGE, SQUARED_HINGE)}
 
 
 def get_loss(name):
-    if name not in LOSSES:
-        raise ValueError(f"loss={name!r} is not one of {', '.join(LOSSES)}")
-    return LOSSES[name]
+    return entry_of(LOSSES, name, "loss")
 
 
 def signs(y, n_rows):
@@ -241,10 +263,7 @@ def row_costs(C, n_rows, sample_weight=None):
     """C for each row: C times its weight; a row of weight zero counts for nothing."""
     if not (isinstance(C, Real) and np.isfinite(float(C)) and C > 0):
         raise ValueError(f"C must be a positive number, not {C!r}")
-    weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError(f"sample_weight must be {n_rows} numbers that are not negative")
-    costs = float(C) * weights
+    costs = float(C) * row_weights(sample_weight, n_rows)
     if np.any((costs > LARGEST) | ((costs < SMALLEST) & (costs > 0))):
         named = f"C={C!r}" if sample_weight is None else f"C={C!r} times sample_weight"
         raise ValueError(
@@ -252,6 +271,50 @@ def row_costs(C, n_rows, sample_weight=None):
             f"{SMALLEST:g} and {LARGEST:g}, or be 0"
         )
     return costs
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Where the score of each row should be, and what a row counts."""
+
+    low: np.ndarray
+    high: np.ndarray
+    costs: np.ndarray
+
+    @property
+    def of_labels(self):
+        """Whether no interval ends on both sides: then its open side is the row's label."""
+        return not np.any(np.isfinite(self.low) & np.isfinite(self.high))
+
+    @property
+    def limits(self):
+        return self.low, self.high, self.costs
+
+    def residuals(self, scores):
+        """How far above (positive) or below (negative) its interval each score is."""
+        return scores - np.minimum(np.maximum(scores, self.low), self.high)
+
+    def take(self, rows, scale=1.0):
+        return Intervals(self.low[rows], self.high[rows], scale * self.costs[rows])
+
+
+def intervals_for(loss, y, costs, epsilon=0.1):
+    """The intervals of a loss: labels -1 and 1 for "squared_hinge", else targets."""
+    if loss == "squared_hinge":
+        y = signs(y, len(costs))
+        return Intervals(np.where(y > 0, 1.0, -np.inf), np.where(y > 0, np.inf, -1.0), costs)
+    if loss == "squared_epsilon_insensitive":
+        epsilon = not_negative(epsilon, "epsilon")
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != costs.shape:
+            raise ValueError(f"{len(costs)} rows of features, but targets of shape {y.shape}")
+        if not np.all(np.isfinite(y)):
+            raise ValueError("the targets hold values that are not finite")
+        return Intervals(y - epsilon, y + epsilon, costs)
+    raise ValueError(
+        f"loss={loss!r} is not one of squared_hinge, squared_epsilon_insensitive: Newton's method "
+        "needs a loss with a continuous slope"
+    )
 
 
 class Trace:

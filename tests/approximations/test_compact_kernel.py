@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 
 from kernlab import KernelMachine, SparseCholeskySVC
 from kernlab.approximations import CompactKernel
+from kernlab.approximations.base import largest_eigenvalue, smallest_eigenvalue
 from kernlab.approximations.compact import gershgorin_radii
 from kernlab.kernels import Compact, gamma_from_sigma, kernel_product
-from kernlab.lapack import largest_eigenvalue, smallest_eigenvalue
 from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)

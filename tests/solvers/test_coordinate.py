@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.approximations import nystrom
 from kernlab.solvers import certify_primal, solve_dcd
-from kernlab.solvers.linear import dcd as coordinate
+from kernlab.solvers.linear import coordinate
 from kernlab.solvers.problems import LOSSES
 
 LOSS = pytest.mark.parametrize("loss", list(LOSSES))

@@ -149,7 +149,7 @@ def test_combinations_of_features_give_the_iterates_of_their_product():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"loss": "squared_hinge"}, "minimises the hinge loss"),
+        ({"loss": "squared_hinge"}, "offers loss='hinge'"),
         ({"intercept": "free"}, "offers intercept='none' or 'penalised'"),
         ({"alpha": 0.0}, "alpha must be a positive number"),
         ({"beta": np.nan}, "beta must be a positive number"),

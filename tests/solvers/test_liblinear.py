@@ -101,7 +101,7 @@ def test_features_whose_curvature_is_infinite_are_refused(form):
     ("change", "text"),
     [
         ({"method": "newton"}, "method='newton' is not one of dcd, tron"),
-        ({"method": "tron", "loss": "hinge"}, "needs a smooth loss"),
+        ({"method": "tron", "loss": "hinge"}, "offers loss=.squared_hinge."),
         ({"intercept": "free"}, "its tron and the newton solver offer a free one"),
         ({"start": np.zeros(60)}, "starts from zero"),
     ],

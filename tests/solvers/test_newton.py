@@ -14,9 +14,7 @@ from kernlab.approximations import Nystrom
 from kernlab.features import Features
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_newton
-from kernlab.solvers.newton.steps import (
-    ActiveGram,
-)
+from kernlab.solvers.newton.preconditioners import ActiveGram
 
 INTERCEPTS = ("free", "penalised", "none")
 INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -130,7 +128,7 @@ def test_where_rounding_ends_it_the_gap_decides(method, monkeypatch):
     assert found.relative_gap <= 1e-8
     assert found.converged
     monkeypatch.setattr("kernlab.solvers.newton.core.best_step", lambda *_: 0.0)
-    monkeypatch.setattr("kernlab.solvers.newton.steps.FLAT", -1.0)
+    monkeypatch.setattr("kernlab.solvers.newton.core.FLAT", -1.0)
     with pytest.warns(ConvergenceWarning, match="gap"):
         stuck = solve_newton(F, y, C=1.0, method=method)
     assert "rounding" in stuck.message

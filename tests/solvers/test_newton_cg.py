@@ -136,5 +136,5 @@ def test_problems_that_say_little():
 def test_a_start_of_other_rows_is_refused(start):
     with pytest.raises(ValueError, match=r"start must be \(beta, b\): 250 finite numbers"):
         solve_newton_cg(K, Y, C=1.0, start=start)
-    with pytest.raises(ValueError, match="max_products must be a whole number"):
+    with pytest.raises(ValueError, match="max_products must be a positive whole number"):
         solve_newton_cg(K, Y, C=1.0, max_products=2.5)

@@ -160,7 +160,7 @@ def test_blocks_are_formed_in_order_when_asked_for_and_once_a_run(tmp_path):
     [
         ({"intercept": "free"}, "free"),
         ({"block_rows": 0}, "block_rows"),
-        ({"passes_per_block": 2.5}, "passes_per_block"),
+        ({"block_rows": 2.5}, "block_rows"),
         ({"runs": 0}, "runs"),
         ({"runs": 2.5}, "runs"),
         ({"drop": 1.5}, "drop"),

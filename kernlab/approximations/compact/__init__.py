@@ -19,20 +19,3 @@ from kernlab.approximations.compact.approximation import (
 )
 from kernlab.approximations.compact.assembly import entry_bytes
 from kernlab.approximations.compact.factor import Analysis, factorise
-
-__all__ = [
-    "Analysis",
-    "CompactKernel",
-    "NearlyDiagonalWarning",
-    "alpha_by_trade_off",
-    "default_sparsity",
-    "distances_from",
-    "entry_bytes",
-    "factorise",
-    "gershgorin_radii",
-    "predict_entries",
-    "radius_by_quantile",
-    "resolve_kernel",
-    "sample_rows",
-    "similarity_and_sparsity",
-]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.approximations.base import FeatureMap, held_bytes, symmetric_operator
+from kernlab.approximations.base import FeatureMap, smallest_eigenvalue, symmetric_operator
 from kernlab.approximations.compact.assembly import (
     NearKernel,
     SparseProduct,
@@ -24,9 +24,9 @@ from kernlab.approximations.compact.factor import (
     factorise,
 )
 from kernlab.features import Features
-from kernlab.kernels import GAMMA_RULES, Compact, askey_exponent, gamma_from_sigma, resolve_gamma
-from kernlab.lapack import smallest_eigenvalue
-from kernlab.parameters import one_of, positive, share, width
+from kernlab.kernels import Compact, askey_exponent, gamma_from_sigma, resolve_gamma
+from kernlab.parameters import one_of, positive, width
+from kernlab.rows.arrays import held_bytes
 from kernlab.rows.products import prepare_right, squared_distances
 from kernlab.runtime import Stopwatch, levels_to_the_user, single_blas_thread
 
@@ -109,8 +109,6 @@ class CompactKernel(FeatureMap):
     max_memory: object = None
 
     checks: ClassVar[dict] = {
-        "gamma": (positive, (*GAMMA_RULES, "quantile")),
-        "sparsity": (share, (None,)),
         "ordering": one_of(*ORDERINGS),
         "backend": one_of("auto", *BACKENDS),
     }

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
+from kernlab.parameters import one_of
 from kernlab.rows.near import Hits, ProductSearch, measured
 from kernlab.rows.products import BLAS, SPARSE_SPARSE
 from kernlab.runtime import (
@@ -31,7 +32,6 @@ N_FRONT = 8  # leading directions that screen
 CANDIDATES_AT_ONCE = 256
 BUFFER = 2**20  # candidates held at a time, at least
 NOWHERE = -1  # the key of a new row that is in no cell nor next to one
-SEARCHES = ("auto", "cells", "products")
 MAX_CELL_AXES = 4
 SAMPLED_QUERIES, SAMPLED_CANDIDATES = 64, 8192
 # Nanoseconds of one core, measured once; only their ratios matter.
@@ -250,8 +250,7 @@ def find_search(X, radius, search="auto", random_state=None, max_memory=None):
     slice of that order) and `around(Z)` (near rows of new rows), in `Hits`. "auto" counts the work
     of each on a sample: cells where a few directions tell near from far, else products.
     """
-    if search not in SEARCHES:
-        raise ValueError(f"search={search!r} is not one of {', '.join(SEARCHES)}")
+    one_of("auto", "cells", "products")(search, "search")
     fits = not sp.issparse(X) or 8 * X.shape[0] * X.shape[1] < memory_limit(max_memory) // 8
     if search == "products" or (search == "auto" and not fits):
         return ProductSearch(X, radius)

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spilu, splu
 
-from kernlab.approximations.base import held_bytes
+from kernlab.parameters import entry_of, one_of
+from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import REORDERED_SUMS, interruptible, memory_limit, njit, require_memory
 
 FACTOR_BYTES = 32  # an entry of L: in supernodes, as sparse columns, and the copy handed over
@@ -45,8 +46,7 @@ class Analysis:
     """
 
     def __init__(self, matrix, *, ordering="amd", backend="auto", count_to=2**62):
-        if ordering not in ORDERINGS:
-            raise ValueError(f"ordering={ordering!r} is not one of {', '.join(ORDERINGS)}")
+        one_of(*ORDERINGS)(ordering, "ordering")
         self.ordering, self._backend = ordering, get_backend(backend)
         began = time.perf_counter()
         # A symmetric matrix in CSR is the same one in CSC, so nothing is converted.
@@ -277,9 +277,7 @@ def get_backend(name="auto"):
     """A backend by name; "auto" is the preferred one."""
     if name == "auto":
         name = available_backends()[0]
-    if not isinstance(name, str) or name not in BACKENDS:
-        raise ValueError(f"backend={name!r} is not one of auto, {', '.join(BACKENDS)}")
-    backend = BACKENDS[name]()
+    backend = entry_of(BACKENDS, name, "backend")()
     if isinstance(backend, str):
         raise ValueError(f"backend={name!r} {backend}")
     return backend

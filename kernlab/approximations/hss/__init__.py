@@ -3,5 +3,3 @@
 from kernlab.approximations.hss.approximation import HSSKernel, HSSQuality
 from kernlab.approximations.hss.geometry import build_tree
 from kernlab.approximations.hss.matrix import NotPositiveDefiniteError
-
-__all__ = ["HSSKernel", "HSSQuality", "NotPositiveDefiniteError", "build_tree"]

@@ -2,7 +2,7 @@
 shifted solves, decisions, a file."""
 
 import json
-from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
+from dataclasses import KW_ONLY, asdict, dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,19 +12,24 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from kernlab.approximations.base import Approximation, KernelParameters, symmetric_operator
+from kernlab.approximations.base import (
+    Approximation,
+    KernelParameters,
+    largest_eigenvalue,
+    symmetric_operator,
+)
 from kernlab.approximations.hss.compression import compress, find_geometry
 from kernlab.approximations.hss.geometry import SPLITS, ClusterTree
 from kernlab.approximations.hss.matrix import Basis, HSSMatrix, NotPositiveDefiniteError, ShiftedHSS
 from kernlab.kernels import KERNELS
-from kernlab.lapack import largest_eigenvalue
-from kernlab.parameters import not_negative, one_of, whole
+from kernlab.parameters import not_negative, one_of
 from kernlab.rows import as_rows
 from kernlab.runtime import for_each_block, row_blocks
 
 LEAF_SIZES = {"fast": 256, "paper": 512}
 ROWS_AT_ONCE = 4096
-FORMAT, VERSION = "kernlab-hss", 1
+FORMAT, VERSION = "kernlab-hss", 2
+OF_BASES, OF_ROWS = ("skeleton", "rest", "E", "points"), ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,6 @@ class HSSKernel(KernelParameters, Approximation):
     approximate_neighbors : nearest points of each point whose columns a basis is found from.
     mode : "fast" samples columns, near and far, a few per row, and tests each basis on others;
         "paper" takes all neighbours and nothing else, as the reference implementation does.
-    ann_iterations : projection trees of the neighbour search in paper mode.
     dtype : of K~ (None: that of X). float32 halves time and memory.
     random_state, max_memory : as everywhere.
 
@@ -84,7 +88,6 @@ class HSSKernel(KernelParameters, Approximation):
     leaf_size: int | None = None
     clustering: str = "2means"
     approximate_neighbors: int = 64
-    ann_iterations: int = 5
     mode: str = "fast"
     dtype: object = None
     random_state: object = None
@@ -97,10 +100,8 @@ class HSSKernel(KernelParameters, Approximation):
         "rel_tol": not_negative,
         "abs_tol": not_negative,
         "max_rank": not_negative,
-        "leaf_size": (whole, (None,)),
         "clustering": one_of(*SPLITS),
         "approximate_neighbors": not_negative,
-        "ann_iterations": whole,
         "mode": one_of(*LEAF_SIZES),
     }
 
@@ -109,7 +110,7 @@ class HSSKernel(KernelParameters, Approximation):
         if isinstance(entropy, np.random.RandomState):
             entropy = int(entropy.randint(2**31))
         seeds = np.random.SeedSequence(entropy).spawn(3)
-        names = ("clustering", "approximate_neighbors", "ann_iterations", "mode", "max_memory")
+        names = ("clustering", "approximate_neighbors", "mode", "max_memory")
         settings = {name: getattr(self, name) for name in names} | {
             "leaf_size": self.leaf_size or LEAF_SIZES[self.mode],
             "dtype": np.dtype(X.dtype if self.dtype is None else self.dtype),
@@ -260,24 +261,20 @@ class HSSKernel(KernelParameters, Approximation):
             "parameters": _plain(self.get_params(deep=False)),
             "recall": self.neighbour_recall_,
             "timings": self.timings_,
-            "sparse": bool(sp.issparse(X)),
+            "columns": [int(basis.columns) for basis in matrix.bases[1:]],
             "rows": list(X.shape),
         }
-        bases = matrix.bases[1:]
-        places = [np.concatenate([basis.skeleton, basis.rest]) for basis in bases]
         arrays = {
             "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
             **{field.name: getattr(matrix.tree, field.name) for field in fields(ClusterTree)},
-            "ranks": np.array([basis.rank for basis in bases], dtype=np.int64),
-            "columns": np.array([basis.columns for basis in bases], dtype=np.int64),
-            "rows_in_order": _end_to_end(places, np.int64),
-            "interpolations": _end_to_end([basis.E for basis in bases], matrix.dtype),
-            "blocks": _end_to_end(matrix.blocks, matrix.dtype),
-            "couplings": _end_to_end(matrix.couplings, matrix.dtype),
+            **_of_nodes("block", matrix.blocks),
+            **_of_nodes("coupling", matrix.couplings),
         }
-        if sp.issparse(X):
-            arrays |= {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr}
-        else:
+        for name in OF_BASES:
+            arrays |= _of_nodes(name, [basis and getattr(basis, name) for basis in matrix.bases])
+        for name in OF_ROWS if sp.issparse(X) else ():
+            arrays[f"X_{name}"] = getattr(X, name)
+        if not sp.issparse(X):
             arrays["X"] = X
         with Path(path).open("wb") as file:
             np.savez(file, **arrays)
@@ -300,12 +297,13 @@ class HSSKernel(KernelParameters, Approximation):
         self.kernel_ = KERNELS[header["kernel"]](**header["kernel parameters"])
         if not isinstance(self.kernel, str):
             self.kernel = self.kernel_
-        self.matrix_ = _matrix(stored)
-        if header["sparse"]:
-            parts = (stored["X_data"], stored["X_indices"], stored["X_indptr"])
+        self.X_ = stored.get("X")
+        if self.X_ is None:
+            parts = tuple(stored[f"X_{name}"] for name in OF_ROWS)
             self.X_ = sp.csr_matrix(parts, shape=tuple(header["rows"]))
-        else:
-            self.X_ = stored["X"]
+        self.matrix_ = _matrix(stored, header["columns"])
+        zeros = np.zeros(self.X_.shape[0], self.matrix_.dtype)
+        self.matrix_.product(zeros)  # which meets every part, and so sees that they fit together
         self._rows, self._factor, self.n_features_in_ = as_rows(self.X_), None, self.X_.shape[1]
         self.neighbour_recall_, self.timings_ = header["recall"], header["timings"]
         return self
@@ -315,10 +313,10 @@ def _refusal(header):
     """Why a whole file cannot be read."""
     if header["format"] != FORMAT:
         return "does not hold an HSS approximation"
-    if header["version"] <= VERSION:
+    if header["version"] == VERSION:
         return ""
     return (
-        f"was written by a newer kernlab (format {header['version']}, known here: {VERSION}): "
+        f"was written by another kernlab (format {header['version']}, known here: {VERSION}): "
         "update kernlab, or fit again"
     )
 
@@ -335,47 +333,17 @@ def _plain(parameters):
     return plain
 
 
-def _end_to_end(arrays, dtype):
-    flat = [array.ravel() for array in arrays if array is not None]
-    return np.concatenate([np.zeros(0, dtype), *flat])
+def _of_nodes(name, parts):
+    return {f"{name} {t}": part for t, part in enumerate(parts) if part is not None}
 
 
-def _matrix(stored):
+def _matrix(stored, columns):
     tree = ClusterTree(**{field.name: stored[field.name] for field in fields(ClusterTree)})
-    ranks, columns = np.append(0, stored["ranks"]), np.append(0, stored["columns"])
-    names = ("rows_in_order", "interpolations", "blocks", "couplings")
-    take = {name: _taker(stored[name]) for name in names}
-    blocks, couplings, bases = ([None] * tree.n_nodes for _ in range(3))
-    for t in range(tree.n_nodes):
-        if tree.is_leaf(t):
-            rows = int(tree.sizes[t])
-            blocks[t] = take["blocks"](rows, rows)
-        else:
-            rows = int(ranks[tree.children[t]].sum())
-            couplings[t] = take["couplings"](*ranks[tree.children[t]])
-        if t > 0:
-            order = take["rows_in_order"](rows)
-            E = take["interpolations"](rows - ranks[t], ranks[t])
-            bases[t] = Basis(order[: ranks[t]], order[ranks[t] :], E, None, int(columns[t]))
-    # The positions of skeletons are found from the leaves upwards.
-    for t in range(tree.n_nodes - 1, 0, -1):
-        if tree.is_leaf(t):
-            points = np.arange(tree.start[t], tree.stop[t])
-        else:
-            points = np.concatenate([bases[child].points for child in tree.children[t]])
-        bases[t] = replace(bases[t], points=points[bases[t].skeleton])
-    return HSSMatrix(tree, blocks, couplings, bases)
-
-
-def _taker(flat):
-    """A function that takes blocks of given shapes from the front of a flat array."""
-    taken = 0
-
-    def take(*shape):
-        nonlocal taken
-        start, taken = taken, taken + int(np.prod(shape))
-        if taken > len(flat):
-            raise EOFError("it ends too early")
-        return flat[start:taken].reshape(shape)
-
-    return take
+    nodes = range(tree.n_nodes)
+    blocks, couplings = (
+        [stored.get(f"{name} {t}") for t in nodes] for name in ("block", "coupling")
+    )
+    bases = [
+        Basis(*(stored[f"{name} {t}"] for name in OF_BASES), columns[t - 1]) for t in nodes[1:]
+    ]
+    return HSSMatrix(tree, blocks, couplings, [None, *bases])

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from tqdm.auto import tqdm
 
-from kernlab.approximations.base import held_bytes
 from kernlab.approximations.hss.geometry import (
     ClusterTree,
     build_tree,
@@ -23,6 +22,7 @@ from kernlab.approximations.hss.geometry import (
 )
 from kernlab.approximations.hss.matrix import Basis, HSSMatrix, interpolate_rows
 from kernlab.rows import distinct_rows
+from kernlab.rows.arrays import held_bytes
 from kernlab.rows.products import unit_rows
 from kernlab.runtime import (
     bar_options,
@@ -76,7 +76,7 @@ class Geometry:
 def find_geometry(X, settings, seeds, timed):
     """The `Geometry` of the rows X, by two seeds, for the tree and for the neighbours.
 
-    `settings` : leaf_size, clustering, approximate_neighbors, ann_iterations, mode, dtype, centred
+    `settings` : leaf_size, clustering, approximate_neighbors, mode, dtype, centred
     (whether points may be moved, for the kernel sees distances only), random_state, max_memory.
     `timed` : function of a stage's name that gives a context.
     """
@@ -96,8 +96,7 @@ def find_geometry(X, settings, seeds, timed):
         to_compare, generator = unit_rows(rows, spread=True)[0], np.random.default_rng(seeds[1])
         options = {"generator": generator, "max_memory": settings["max_memory"]}
         if thorough:
-            iterations = settings["ann_iterations"]
-            columns = NeighbourColumns(tree, to_compare, k, iterations=iterations, **options)
+            columns = NeighbourColumns(tree, to_compare, k, **options)
         else:
             # Equal points have equal columns; drawn as often as they occur, they crowd out the
             # rare ones.
@@ -223,8 +222,8 @@ class NeighbourColumns:
     """The reference's way: all neighbours of a node's points outside it and nothing else, `k` for
     each point at first; where these are too few, the subtree is done again with twice as many."""
 
-    def __init__(self, tree, rows, k, *, iterations, generator, max_memory=None):
-        self.tree, self._rows, self._iterations = tree, rows, iterations
+    def __init__(self, tree, rows, k, *, generator, max_memory=None):
+        self.tree, self._rows = tree, rows
         self._generator, self._max_memory, self._max_rank = generator, max_memory, rows.shape[0]
         self._all_others = rows.shape[0] - 1
         self._k = np.full(tree.n_nodes, min(k, self._all_others))
@@ -250,7 +249,6 @@ class NeighbourColumns:
             self._rows,
             int(self._k[t]),
             of=np.arange(start, tree.stop[t]),
-            iterations=self._iterations,
             generator=self._generator,
             max_memory=self._max_memory,
         )

@@ -21,6 +21,7 @@ LLOYD_STEPS = 30  # of 2-means in the fast mode; the paper's mode goes on until 
 LLOYD_ROWS = 8192  # rows that 2-means looks at in the fast mode
 RECALL_POINTS = 100
 GOOD_RECALL = 0.99
+PROJECTION_TREES = 5  # of the reference, at the most
 PROJECTION_LEAF = 6000  # points among which the reference compares all pairs
 ROWS_AT_ONCE = 512
 
@@ -347,7 +348,7 @@ def from_near_leaves(rows, tree, k, *, points, candidates, generator, max_memory
     return Neighbours(lists.ids, lists.recall(generator, points, tree.leaf_of))
 
 
-def from_projection_trees(rows, k, *, of, iterations, generator, max_memory=None):
+def from_projection_trees(rows, k, *, of, generator, iterations=PROJECTION_TREES, max_memory=None):
     """The `k` nearest of each of the points `of`, by random projection trees, as the reference.
 
     Each halves the points along random directions until fewer than 6,000 are left, whose pairs are

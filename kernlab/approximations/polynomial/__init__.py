@@ -2,5 +2,3 @@
 
 from kernlab.approximations.polynomial.approximation import PolynomialMap, chebyshev_features
 from kernlab.approximations.polynomial.chebyshev import ChebyshevBasis, space_dimension
-
-__all__ = ["ChebyshevBasis", "PolynomialMap", "chebyshev_features", "space_dimension"]

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state, resample
 
 from kernlab import kernels
 from kernlab.lab.baselines.base import Baseline, imported
-from kernlab.runtime import REORDERED_SUMS, memory_limit, njit, require_memory
+from kernlab.runtime import REORDERED_SUMS, memory_limit, njit, require_memory, row_blocks
 from kernlab.solvers import certify_dual
 from kernlab.solvers.problems import get_loss, row_costs
 
@@ -143,7 +143,7 @@ class LibSVM(KernelBaseline):
             F, name = self._matrix(X), "precomputed"
         else:
             F = X
-            settings |= {"gamma": 1.0, "coef0": 0.0, "degree": 1, **self.kernel_.parameters}
+            settings |= {"gamma": 1.0, "coef0": 0.0, "degree": 1, **vars(self.kernel_)}
         if loss.curvature:
             F[np.diag_indices(n)] += loss.dual_diagonal(costs)
             C, weights = out_of_reach(costs), {}
@@ -178,8 +178,9 @@ class LibSVM(KernelBaseline):
         ask = self.model_.decision_function
         if not self.precomputed_:
             return ask(X)
-        parts, share = [], min(memory_limit(self.max_memory), 2**26)
-        for _, block in kernels.kernel_blocks(self.kernel_, X, self.support_vectors_, share):
+        parts, share = [], min(memory_limit(self.max_memory) // 4, 2**24)
+        for rows in row_blocks(X.shape[0], share // (8 * self.support_vectors_.shape[0])):
+            block = self.kernel_(X[rows], self.support_vectors_)
             values = np.zeros((len(block), len(self.indices_)))  # zero but for support vectors
             values[:, self.model_.support_] = block
             parts.append(ask(values))
@@ -295,7 +296,7 @@ def kernel_rows(kernel, X):
         )
     X = sp.csr_matrix(X)
     norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    numbers = {"gamma": 1.0, "degree": 1.0, "coef0": 0.0} | kernel.parameters
+    numbers = {"gamma": 1.0, "degree": 1.0, "coef0": 0.0} | vars(kernel)
     numbers = {name: float(value) for name, value in numbers.items()}
     kind, scratch = list(LIBSVM_NAMES).index(type(kernel)), np.zeros(X.shape[1])
     # Unsigned, so that compiled loops need not ask whether an index counts from the end.

@@ -23,9 +23,15 @@ import numpy as np
 import scipy.linalg as la
 
 from kernlab.cluster import ClusterFeatures
-from kernlab.lapack import cholesky_factor, eigenvalues
 from kernlab.parameters import moderate
-from kernlab.runtime import REORDERED_SUMS, interruptible, njit, single_blas_thread
+from kernlab.runtime import (
+    REORDERED_SUMS,
+    cholesky_factor,
+    eigenvalues,
+    interruptible,
+    njit,
+    single_blas_thread,
+)
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import (
     DUAL,
@@ -42,6 +48,7 @@ from kernlab.solvers.problems import (
     SolverResult,
     Trace,
     check_limits,
+    check_offered,
     common_call,
     warn_unless_converged,
 )
@@ -81,7 +88,7 @@ def solve_hinge_admm(
     the objective, that of the dual variables, and a search that falls short hands back the weights
     of the lowest objective it has measured, its start included.
     """
-    passes.check_problem("hinge-admm", loss, intercept)
+    check_offered("hinge-admm", loss=(loss, ("hinge",)), intercept=(intercept, passes.OFFERED))
     on_cluster = isinstance(F, ClusterFeatures)
     call = Call(y, C, given.start, on_cluster)
     certified = call.costs[0] is not None

@@ -19,9 +19,10 @@ import numpy as np
 import scipy.linalg as la
 from sklearn.exceptions import ConvergenceWarning
 
-from kernlab.lapack import cholesky_factor, eigenvalues
 from kernlab.parameters import positive
 from kernlab.runtime import (
+    cholesky_factor,
+    eigenvalues,
     for_each_block,
     interruptible,
     levels_to_the_user,
@@ -42,6 +43,7 @@ from kernlab.solvers.hinge.passes import (
 from kernlab.solvers.problems import (
     SolverResult,
     Trace,
+    check_offered,
     common_call,
     each_problem,
     warn_unless_converged,
@@ -94,7 +96,7 @@ def solve_hinge_interior(
     of all functions whose root mean square on the rows is at most this solution's: what the dual
     variables sum to, less what they lack of their equation.
     """
-    passes.check_problem("hinge-interior", loss, intercept)
+    check_offered("hinge-interior", loss=(loss, ("hinge",)), intercept=(intercept, passes.OFFERED))
     tol, max_iter, callback = given.tol, given.max_iter, given.callback
     data = Data(F, given.sample_weight, intercept, C is not None)
     data.require_room(6 + bool(keep_dual), given.max_memory)

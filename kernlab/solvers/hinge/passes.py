@@ -20,21 +20,23 @@ import scipy.sparse as sp
 from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features
-from kernlab.lapack import cholesky_factor, eigenvalues
 from kernlab.runtime import (
     bar_options,
+    cholesky_factor,
+    eigenvalues,
     for_each_block,
     interruptible,
     require_memory,
     row_blocks,
     thread_count,
 )
-from kernlab.solvers.problems import SolverResult, check_offered, row_costs, signs
+from kernlab.solvers.problems import SolverResult, row_costs, signs
 
 PASS_BYTES = 2**21  # a block of features in a pass: half a second-level cache is not too much
 GRAM_BYTES = 2**23  # larger: matrix products like long rows
 VALUES_WORTH_A_BAR = 2**29
 VALUES_PER_THREAD = 2**17  # below this, starting a thread costs more than it brings
+OFFERED = ("none", "penalised")  # intercepts
 LOSS, DUAL, SCORES, MULTIPLIERS = range(4)  # sums over rows; those of one method alone follow
 N_SHARED = 4
 WIDE = 2500  # features: factors of smaller matrices wait longer for BLAS threads than they gain
@@ -284,12 +286,6 @@ def labels_of(y, n_rows):
     if y.shape != (n_rows,) or np.any(small != y) or np.any(np.abs(small) != 1):
         signs(y, n_rows)  # which says what is wrong
     return small
-
-
-def check_problem(solver, loss, intercept):
-    if loss != "hinge":
-        raise ValueError(f"{solver} minimises the hinge loss, not {loss!r}")
-    check_offered(solver, intercept=(intercept, ("none", "penalised")))
 
 
 def require_finite(*arrays):

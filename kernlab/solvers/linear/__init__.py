@@ -1,1 +1,1 @@
-"""Linear solvers by coordinates or blocks of rows: dual coordinate descent, SBM, LIBLINEAR."""
+"""Linear solvers: dual coordinate descent on all rows or on blocks of them, and LIBLINEAR."""

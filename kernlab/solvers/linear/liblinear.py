@@ -28,7 +28,7 @@ from kernlab.runtime import (
     thread_count,
 )
 from kernlab.solvers.certificates import certify_primal
-from kernlab.solvers.linear.dcd import solve_dcd
+from kernlab.solvers.linear.coordinate import solve_dcd
 from kernlab.solvers.problems import (
     Call,
     SolverResult,
@@ -239,11 +239,10 @@ def _refuse_what_never_ends(F, costs, method):
 
 def _check(method, loss, intercept, starts):
     one_of("dcd", "tron")(method, "method")
-    get_loss(loss)
-    if method == "tron" and loss != "squared_hinge":
-        raise ValueError("LIBLINEAR's tron needs a smooth loss: loss='squared_hinge'")
-    offered = ("penalised", "none", "free")[: 3 if method == "tron" else 2]
+    losses, intercepts = ("squared_hinge", "hinge"), ("penalised", "none", "free")
+    offered = (losses[:1], intercepts) if method == "tron" else (losses, intercepts[:2])
+    check_offered(f"LIBLINEAR's {method}", loss=(loss, offered[0]))
     hint = "; its tron and the newton solver offer a free one"
-    check_offered(f"LIBLINEAR's {method}", hint, intercept=(intercept, offered))
+    check_offered(f"LIBLINEAR's {method}", hint, intercept=(intercept, offered[1]))
     if not all(start is None or isinstance(start, SolverResult) for start in starts):
         raise ValueError("LIBLINEAR starts from zero: start must be None; dcd and newton take one")

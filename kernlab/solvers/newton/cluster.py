@@ -12,20 +12,19 @@ from functools import cached_property
 
 import numpy as np
 
-from kernlab.cluster import Column
+from kernlab.cluster import ClusterFeatures, Column
 from kernlab.runtime import REORDERED_SUMS, njit
-from kernlab.solvers.newton.core import at_once, intervals_for
-from kernlab.solvers.newton.steps import (
-    DOUBLE,
-    MANY_VALUES,
+from kernlab.solvers.newton.core import (
     ROUNDING_ALLOWED,
     SAMPLE_SHARE,
-    SINGLE,
     FeatureIteration,
     Place,
-    Preconditioner,
     Problem,
+    at_once,
+    problems_on,
 )
+from kernlab.solvers.newton.preconditioners import DOUBLE, MANY_VALUES, SINGLE, Preconditioner
+from kernlab.solvers.problems import intervals_for
 
 STEPS = np.array([0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 3.0, 10.0])
 SLOW = 0.1  # a step of a good factor leaves less of the violation
@@ -47,8 +46,23 @@ class Setting:
         return intervals_for(self.loss, self.column.of(y), costs, self.epsilon)
 
 
+@problems_on.register
+def _(rows: ClusterFeatures, problem, way, given, call):
+    if way[0] not in ("auto", "direct"):
+        raise ValueError(f"on a cluster steps are taken by method='direct', not {way[0]!r}")
+    rows.pieces  # noqa: B018  computed before the clock starts
+    loss, epsilon, intercept = problem
+
+    def iteration_for(number):
+        setting = Setting(call.columns[number], loss, epsilon)
+        problem = ClusterProblem(rows, setting, intercept)
+        return ClusterIteration(problem, *way, number, given.callback, given.max_memory)
+
+    return iteration_for
+
+
 class ClusterProblem:
-    """The objective over x = (w, b) on the rows of a cluster; see `steps.Problem`."""
+    """The objective over x = (w, b) on the rows of a cluster; see `core.Problem`."""
 
     intervals = None
 
@@ -120,7 +134,7 @@ class ClusterPoint(Place):
 
     def dual(self, C):
         """The bound on the optimum of dual variables read off the residuals (which stay where the
-        rows are), see `steps.Point.dual`."""
+        rows are), see `core.Point.dual`."""
         (totals, linear, squares), intercept = C * self._dual, self.problem.intercept
         scales, sizes = np.ones(2), np.abs(totals)
         if intercept == "free" and sizes.max() > 0.0:

@@ -12,62 +12,167 @@ whose variables a_i are 2 C c_i times the way that s_i has to go to its interval
     subject to           sum_i a_i = 0 where b is free
 
 with u = sum_i a_i x_i at the optimum; for labels, a_i is a row's dual variable times its label.
+
+On features (LASN's Algorithm 1) step 3 finds d with |V d + gradient| <= mu |gradient|, where mu is
+min(eta_0, eta_1 |gradient| / |gradient at zero|), by conjugate gradients: plain ("cg", the
+paper's), or preconditioned by the factor of V itself ("direct") or of a matrix near it ("grouped";
+see `preconditioners`). A random part of the rows, or where they are few the first features, is
+solved first, and a large C is approached through smaller ones.
 """
 
-from dataclasses import dataclass
-from functools import wraps
+import time
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial, singledispatch, wraps
 from types import MappingProxyType
 
 import numpy as np
+import scipy.linalg as la
 
-from kernlab.parameters import not_negative
-from kernlab.solvers.problems import SolverResult, Trace, observed_order, signs
+from kernlab.cluster import ClusterFeatures
+from kernlab.features import Features, as_features, warn_of_slow_passes
+from kernlab.parameters import check_parameters, one_of
+from kernlab.runtime import memory_limit, on_single_blas_thread
+from kernlab.solvers.certificates import balanced
+from kernlab.solvers.newton.preconditioners import (
+    BY_GROUPS,
+    PRECONDITIONERS,
+    VALUE,
+    WITHOUT_FACTORS,
+    Unpreconditioned,
+    cheapest,
+    newton_direction,
+    operations_of_factors,
+    require_room,
+)
+from kernlab.solvers.problems import (
+    Call,
+    Intervals,
+    SolverResult,
+    Trace,
+    common_call,
+    intervals_for,
+    observed_order,
+    row_costs,
+    warn_unless_converged,
+)
 
-
-@dataclass(frozen=True)
-class Intervals:
-    """Where the score of each row should be, and what a row counts."""
-
-    low: np.ndarray
-    high: np.ndarray
-    costs: np.ndarray
-
-    @property
-    def of_labels(self):
-        """Whether no interval ends on both sides: then its open side is the row's label."""
-        return not np.any(np.isfinite(self.low) & np.isfinite(self.high))
-
-    @property
-    def limits(self):
-        return self.low, self.high, self.costs
-
-    def residuals(self, scores):
-        """How far above (positive) or below (negative) its interval each score is."""
-        return scores - np.minimum(np.maximum(scores, self.low), self.high)
-
-    def take(self, rows, scale=1.0):
-        return Intervals(self.low[rows], self.high[rows], scale * self.costs[rows])
-
-
-def intervals_for(loss, y, costs, epsilon=0.1):
-    """The intervals of a loss: labels -1 and 1 for "squared_hinge", else targets."""
-    if loss == "squared_hinge":
-        y = signs(y, len(costs))
-        return Intervals(np.where(y > 0, 1.0, -np.inf), np.where(y > 0, np.inf, -1.0), costs)
-    if loss == "squared_epsilon_insensitive":
-        epsilon = not_negative(epsilon, "epsilon")
-        y = np.asarray(y, dtype=np.float64)
-        if y.shape != costs.shape:
-            raise ValueError(f"{len(costs)} rows of features, but targets of shape {y.shape}")
-        if not np.all(np.isfinite(y)):
-            raise ValueError("the targets hold values that are not finite")
-        return Intervals(y - epsilon, y + epsilon, costs)
-    raise ValueError(
-        f"loss={loss!r} is not one of squared_hinge, squared_epsilon_insensitive: Newton's method "
-        "needs a loss with a continuous slope"
-    )
+ETA = (0.1, 1.0)  # eta_0 and eta_1 of Algorithm 1
+ETA_GROUPED = (0.3, np.inf)  # more steps of fewer products each
+SAMPLE_SHARE = 8  # rows per row of the sample that is solved first
+FEATURE_SHARE, FEWEST_FEATURES = 4, 50  # features per feature of those solved first
+PLENTY = 8  # rows per feature from which on a random part of the rows is the better start
+FIRST_STEPS = 15
+EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
+GROWTH = 10.0  # of C on the way to a large one
+FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
+ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
+CERTAIN = 1e-7  # of the objective: what values in single precision may move it by
+LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
+DEAR = 100  # products that factors cost, from which on it is tried without, for few rows:
+FEW = 4  # per feature. Of many rows products cost as much, and a large C needs more of them
 
 
+@on_single_blas_thread
+@common_call(tol=1e-6, max_iter=200)
+def solve_newton(
+    F,
+    y,
+    *,
+    given,
+    C,
+    loss="squared_hinge",
+    intercept="free",
+    gap_tol=1e-4,
+    method="auto",
+    eta=None,
+    epsilon=0.1,
+    warm_up=True,
+):
+    """Minimise 1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i loss(w . x_i + b, y_i) over w [and b].
+
+    Parameters
+    ----------
+    F, C, intercept, sample_weight, callback : see `kernlab.solvers.problems`.
+    y : labels -1 and 1, or targets for loss="squared_epsilon_insensitive"; one column or several.
+    loss : "squared_hinge" or "squared_epsilon_insensitive".
+    tol : bound on the gradient relative to the gradient at zero, the KKT residual reported; None
+        for 1e-6.
+    gap_tol : bound on the duality gap relative to the objective.
+    max_iter : steps for one C; None for 200.
+    method : "direct", "grouped" (for features at landmarks), "cg", or "auto", the quickest by
+        prediction; the result's message tells of "grouped".
+    eta : (eta_0, eta_1) of step 3; None for (0.1, 1), and for (0.3, inf) with "grouped".
+    epsilon : of the loss of targets.
+    warm_up : whether to begin on the first features, or on a random part of the rows.
+    random_state : of that part; None draws as 0 does.
+    start : (w, b), or a result with as many features or fewer (the first), instead of a warm-up.
+    max_memory : for the k x k matrices of "direct" and "grouped", which "auto" leaves where they
+        have no room, and for features that are formed in blocks; the values of F are the caller's.
+
+    Returns
+    -------
+    SolverResult, or lists of them. The trace has the gradient (`residual`), its observed order of
+    convergence, the rows by which G changed (`work`) and the products with V. Dual variables of
+    labels are not negative; those of targets are the a_i of `core`.
+    """
+    rows, tol, max_iter = as_features(F), given.tol, given.max_iter
+    call = Call(y, C, given.start, isinstance(rows, ClusterFeatures))
+    check_parameters({"gap_tol": gap_tol, "intercept": intercept})
+    one_of("auto", *PRECONDITIONERS)(method, "method")
+    iteration_for = problems_on(rows, (loss, epsilon, intercept), (method, eta), given, call)
+    families = []
+    for number, begin in enumerate(call.starts):
+        began = time.perf_counter()
+        iteration = iteration_for(number)
+        if begin is not None:
+            w, b = checked_start(begin, rows.shape[1], "(w, b)", "weights", padded=True)
+            x = np.append(w, 0.0 if intercept == "none" else b)
+            iteration.point = iteration.problem.at(x)
+        elif warm_up:
+            C_ = min(call.costs[0], iteration.solved_for)
+            iteration.begin_on_samples(C_, given.generator)
+        families.append([])
+        for C_ in call.costs:
+            result = iteration.solve(C_, tol, gap_tol, max_iter, began)
+            if iteration.is_misled(C_):
+                iteration = iteration.in_double()
+                result = iteration.solve(C_, tol, gap_tol, max_iter, began, result)
+            figure = (
+                f"a relative duality gap of {result.relative_gap:.2e} and a gradient relative to "
+                "its start of"
+            )
+            advice = "Raise max_iter, lower C, or scale the features."
+            warn_unless_converged(result, figure, result.kkt_residual, tol, advice)
+            families[-1].append(result)
+            began = time.perf_counter()
+    return call.arranged(families)
+
+
+@singledispatch
+def problems_on(rows, problem, way, given, call):
+    """What gives the iteration for each of the call's columns by its number, on these features.
+
+    `problem` : loss, epsilon and intercept; `way` : method and eta.
+    """
+    rows = rows.kept(given.max_memory) if rows.map_ is None else rows
+    rows.squared_norms, rows.A  # noqa: B018  computed before the clock starts
+    warn_of_slow_passes(rows, given.max_memory)
+    if way[0] == "grouped" and rows.map_ is None:
+        raise ValueError("method='grouped' takes features at landmarks only: take 'direct' or 'cg'")
+    (loss, epsilon, intercept), told = problem, (given.callback, given.max_memory)
+    weights = row_costs(1.0, rows.shape[0], given.sample_weight)
+    # The first features are gathered once for all columns, and for one not kept beyond their use.
+    leading = cache(partial(rows.leading, kept=True)) if len(call.columns) > 1 else None
+
+    def iteration_for(number):
+        intervals = intervals_for(loss, call.columns[number], weights, epsilon)
+        problem = Problem(rows, intervals, intercept)
+        return FeatureIteration(problem, *way, number, *told, leading)
+
+    return iteration_for
+
+
+# ------------------------------------------------------------------------------- in any space
 class Iteration:
     """Newton's iteration for one column of labels, which goes on from one C to the next.
 
@@ -200,3 +305,279 @@ def checked_start(start, size, wanted, what, padded=False):
     if u.shape != (size,) or not (np.all(np.isfinite(u)) and np.isfinite(b)):
         raise ValueError(f"start must be {wanted}: {size} finite {what} and an intercept")
     return u, float(b)
+
+
+# -------------------------------------------------------------------------------- on features
+@dataclass(frozen=True)
+class Problem:
+    """The objective over x = (w, b) on some rows, its C left open: a point serves every C."""
+
+    rows: Features
+    intervals: Intervals
+    intercept: str
+
+    @cached_property
+    def ridge(self):
+        """What |x|^2 counts of each entry of x = (w, b)."""
+        ridge = np.ones(self.rows.shape[1] + 1)
+        ridge[-1] = 1.0 if self.intercept == "penalised" else 0.0
+        return ridge
+
+    def at(self, x):
+        scores, value, by_w, by_b = self.rows.evaluate(x[:-1], x[-1], *self.intervals.limits)
+        by_b = 0.0 if self.intercept == "none" else by_b
+        return Point(self, x, scores, value, np.append(by_w, by_b))
+
+    def hessian_product(self, v, C, rows, dtype=np.float64):
+        """V v, over the active rows named, with sums in `dtype`."""
+        costs = 2.0 * C * self.intervals.costs
+        by_w, by_b = self.rows.normal_product(v[:-1], v[-1], costs, rows, dtype)
+        return self.ridge * v + np.append(by_w, 0.0 if self.intercept == "none" else by_b)
+
+    @property
+    def size(self):
+        """What all rows count, and the sum of their squared lengths."""
+        costs = self.intervals.costs
+        return float(costs.sum()), float(costs @ self.rows.squared_norms)
+
+    def in_double(self):
+        """The problem on rows of higher precision."""
+        return replace(self, rows=self.rows.in_double)
+
+    def part(self, n_rows, generator):
+        """The problem on random rows, with costs raised so that the sum keeps its size."""
+        chosen = np.sort(generator.choice(self.rows.shape[0], n_rows, replace=False))
+        share = len(chosen) / self.rows.shape[0]
+        intervals = self.intervals.take(chosen, 1.0 / share)
+        return Problem(self.rows.take(chosen), intervals, self.intercept)
+
+
+class Place:
+    """A place x of a `problem`, with the sum of losses `value` there and its gradient `slope`."""
+
+    def objective(self, C):
+        return 0.5 * float(self.problem.ridge @ self.x**2) + C * float(self.value)
+
+    def gradient(self, C):
+        return self.problem.ridge * self.x + C * self.slope
+
+    def slope_along(self, direction, C):
+        return float(self.gradient(C) @ direction)
+
+
+@dataclass(frozen=True)
+class Point(Place):
+    """A place where the scores of all rows are known."""
+
+    problem: Problem
+    x: np.ndarray
+    scores: np.ndarray
+    value: float
+    slope: np.ndarray
+
+    @cached_property
+    def active(self):
+        """The rows outside their interval: all that the Hessian is made of."""
+        intervals = self.problem.intervals
+        return (intervals.residuals(self.scores) != 0.0) & (intervals.costs > 0.0)
+
+    def dual(self, C):
+        """Dual variables read off the residuals, which are exact in the limit, and the bound on
+        the optimum that they give."""
+        intervals, intercept = self.problem.intervals, self.problem.intercept
+        a = -2.0 * C * intervals.costs * intervals.residuals(self.scores)
+        a = balanced(a) if intercept == "free" else a
+        live = np.flatnonzero(a)
+        some, costs = a[live], intervals.costs[live]
+        linear = np.where(some > 0, intervals.low[live], intervals.high[live]) @ some
+        # Without a balance to keep, sum_i a_i x_i is what the gradient is made of.
+        pulled = -C * self.slope[:-1] if intercept != "free" else self.problem.rows.rdot(some, live)
+        quadratic = float(pulled @ pulled) + (some.sum() ** 2 if intercept == "penalised" else 0.0)
+        bound = float(linear - 0.5 * quadratic - 0.25 * float((some / (C * costs)) @ some))
+        return np.abs(a) if intervals.of_labels else a, bound
+
+
+class FeatureIteration(Iteration):
+    """Newton's iteration over x = (w, b), with the Gram matrix of the active rows."""
+
+    no_cost = MappingProxyType({"work": 0, "products": 0})
+    most_sampled, may_begin_on_features = 2**62, True
+
+    def __init__(
+        self, problem, method, eta, number=0, callback=None, max_memory=None, leading=None
+    ):
+        super().__init__(problem.intervals, number, callback)
+        self.leading = leading or partial(problem.rows.leading, kept=True)
+        self.problem, self.eta, self.preconditioner = problem, eta, None
+        self.asked = self.method = method
+        self.max_memory = max_memory
+        self.origin = self.point = problem.at(np.zeros(problem.rows.shape[1] + 1))
+        if not (np.isfinite(self.origin.value) and np.all(np.isfinite(self.origin.slope))):
+            raise ValueError("the features hold values that are not finite")
+        total, lengths = problem.size
+        self.solved_for = EASY_C * total / lengths if lengths > 0 else np.inf
+
+    def begin_on_samples(self, C, generator):
+        """Move to the solution on a random part of the rows or, where that would have few rows per
+        feature, for the first features; itself begun on less."""
+        n, k = self.problem.rows.shape
+        size = min(n // SAMPLE_SHARE, self.most_sampled)
+        if self.may_begin_on_features and self.problem.rows.map_ is not None:
+            rows, few = self.problem.rows, k // FEATURE_SHARE
+            room = memory_limit(self.max_memory) - (rows.A.nbytes if rows.is_kept else 0)
+            size = min(size, max(0, room) // (k * rows.precision.itemsize))
+            has_room = rows.is_nested and n * few * rows.precision.itemsize <= room
+            if size < PLENTY * k and few >= FEWEST_FEATURES and has_room:
+                problem = replace(self.problem, rows=self.leading(few))
+                self.begin_on(self._part(problem), C, generator)
+                return
+        if size >= max(2 * k, 1000):
+            self.begin_on(self._part(self.problem.part(size, generator)), C, generator)
+
+    def _part(self, problem):
+        return FeatureIteration(problem, self.asked, self.eta, max_memory=self.max_memory)
+
+    def begin_on(self, part, C, generator):
+        """Move to the solution of the iteration on a part of the rows or features."""
+        part.begin_on_samples(C, generator)
+        part.steps_left = FIRST_STEPS
+        together([part.iterate(C, *LOOSE)])
+        n, few = part.problem.rows.shape
+        k = self.problem.rows.shape[1]
+        what = f"{n:,} rows" if few == k else f"{few:,} features"
+        self.notes += [
+            note for note in part.notes if note not in (*self.notes, BY_GROUPS, WITHOUT_FACTORS)
+        ]
+        self.notes.append(f"began with {FIRST_STEPS - part.steps_left} steps on {what}")
+        w = np.pad(part.point.x[:-1], (0, k - few))
+        self.point = self.problem.at(np.append(w, part.point.x[-1]))
+
+    def in_double(self):
+        """The same iteration on rows of higher precision, from the same place."""
+        problem, told = self.problem.in_double(), (self.number, self.callback, self.max_memory)
+        other = type(self)(problem, self.method, self.eta, *told)
+        other.point, other.solved_for = problem.at(self.point.x), self.solved_for
+        # Rows of another precision hardly change what preconditions.
+        other.asked, other.preconditioner = self.asked, self.preconditioner
+        other.notes = [*self.notes, "went on in double precision"]
+        return other
+
+    def is_misled(self, C):
+        """Whether values in single precision keep the objective from being that of the decisions.
+
+        Their errors mostly have random signs, and cancel in the sum over many rows. Where they do
+        not (of rows that are all nearly as far from a landmark, say), some of the rows show it.
+        """
+        rows, point = self.problem.rows, self.point
+        if rows.rounding(point.x[:-1]) > ROUNDING_ALLOWED:
+            return True
+        some, off = rows.misread(point.x[:-1])
+        if not len(some):
+            return False
+        intervals, scores = self.intervals.take(some), point.scores[some]
+        change = intervals.residuals(scores - off) ** 2 - intervals.residuals(scores) ** 2
+        change *= C * intervals.costs
+        share = len(point.scores) / len(some)
+        by_chance = 3.0 * share * np.sqrt(len(some)) * change.std() if share > 1.0 else 0.0
+        return share * abs(change.sum()) > CERTAIN * point.objective(C) + by_chance
+
+    def solve(self, C, tol, gap_tol, max_iter, began, before=None):
+        """The result for one C, from where the iteration stands; `before` was in single
+        precision."""
+        self.trace, self.steps_left = Trace(self.callback, began), max_iter
+        if before is not None:
+            self.trace.rows, self.steps_left = list(before.trace), max_iter - before.n_iter
+        # Far above what has been solved many rows enter and leave in turns; nearby, few do.
+        while GROWTH * self.solved_for < C:
+            self.solved_for *= GROWTH
+            together([self.iterate(self.solved_for, *LOOSE)])
+        self.solved_for = C
+        (converged,) = together([self.iterate(C, tol, gap_tol)])
+        point, (dual, bound) = self.point, self.point.dual(C)
+        return SolverResult(
+            coefficients=point.x[:-1].copy(),
+            intercept=float(point.x[-1]),
+            objective=point.objective(C),
+            dual_objective=bound,
+            dual_variables=dual,
+            kkt_residual=self._relative_gradient(C),
+            n_iter=max_iter - self.steps_left,
+            converged=converged,
+            solver="newton",
+            seconds=time.perf_counter() - began,
+            trace=tuple(self.trace.rows),
+            message="; ".join(self.notes),
+        )
+
+    # ------------------------------------------------------------------------------ the steps
+    def _relative_gradient(self, C):
+        at_zero = max(float(la.norm(self.origin.gradient(C))), np.finfo(float).tiny)
+        return float(la.norm(self.point.gradient(C))) / at_zero
+
+    violation = at_once(_relative_gradient)
+
+    def _gap_is_below(self, C, gap_tol):
+        """Relative to the objective; where that vanishes, to rounding of the objective at zero."""
+        objective = self.point.objective(C)
+        rounding = np.finfo(float).eps * self.origin.objective(C)
+        return bool(objective - self.point.dual(C)[1] <= gap_tol * objective + rounding)
+
+    is_proven = at_once(_gap_is_below)
+
+    def _choose(self):
+        """The method, and what preconditions."""
+        rows, costs = self.problem.rows, self.intervals.costs
+        if self.method == "auto":
+            self.method = cheapest(rows, np.count_nonzero(self.point.active), self.max_memory)
+        elif self.method != "cg":
+            require_room(rows.shape[1], self.max_memory)
+        kind = PRECONDITIONERS[self.method]
+        near = kind and kind(rows, costs)
+        if self.asked == "auto" and self.method == "direct":
+            n_active = max(1, np.count_nonzero(self.point.active))
+            value = VALUE * rows.value_cost * n_active * rows.shape[1]
+            affordable = int(operations_of_factors(n_active, rows.shape[1]) / value)
+            if affordable > DEAR and rows.shape[0] <= FEW * rows.shape[1]:
+                near = Unpreconditioned(rows, costs, affordable)
+        self.preconditioner = near
+        if near is not None and near.note not in (None, *self.notes):
+            self.notes.append(near.note)
+
+    @at_once
+    def direction(self, C, residual):
+        """Step 3; another preconditioner where this one is no help."""
+        if self.method == "auto" or (self.preconditioner is None and self.method != "cg"):
+            self._choose()
+        eta_0, eta_1 = self.eta or (ETA_GROUPED if self.method == "grouped" else ETA)
+        mu, gradient, work = min(eta_0, eta_1 * residual), self.point.gradient(C), 0
+        while True:
+            near = self.preconditioner
+            work += 0 if near is None else near.update(self.point.active)
+            finer = None if near is None else near.finer()
+            try:
+                direction, products = newton_direction(self.point, gradient, C, mu, near)
+                if near is not None:
+                    near.products = products
+                if finer is None or products < near.most_products:
+                    return direction, {"work": work, "products": products}
+            except la.LinAlgError:  # rounding has cost it its definiteness
+                pass
+            self.preconditioner = finer
+
+    @at_once
+    def moved(self, direction, step):
+        return self.problem.at(self.point.x + step * direction)
+
+    def suffices(self, unit, direction, descent, C):
+        return abs(unit.slope_along(direction, C)) <= FLAT * abs(descent)
+
+    def along(self, direction, unit):
+        weighted = self.problem.ridge * direction
+        changes = unit.scores - self.point.scores
+        return changes, float(weighted @ self.point.x), float(weighted @ direction)
+
+    def _stopped(self, C, gap_tol):
+        self.notes.append("stopped where rounding leaves no decrease")
+        return self._gap_is_below(C, gap_tol)
+
+    stuck = at_once(_stopped)

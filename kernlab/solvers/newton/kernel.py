@@ -18,16 +18,17 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
-from kernlab.parameters import one_of
+from kernlab.parameters import check_parameters
 from kernlab.runtime import REORDERED_SUMS, njit
-from kernlab.solvers.certificates import INTERCEPTS, balanced, certify_dual
-from kernlab.solvers.newton.core import Iteration, at_once, checked_start, intervals_for, together
+from kernlab.solvers.certificates import balanced, certify_dual
+from kernlab.solvers.newton.core import Iteration, at_once, checked_start, together
 from kernlab.solvers.problems import (
     Call,
     SolverResult,
     Trace,
-    check_limits,
+    check_offered,
     common_call,
+    intervals_for,
     row_costs,
     warn_unless_converged,
 )
@@ -64,11 +65,9 @@ def solve_newton_cg(
     SolverResult, or lists of them. The coefficients are beta, the dual variables times the labels.
     """
     began = time.perf_counter()
-    if loss != "squared_hinge":
-        raise ValueError(f"loss={loss!r}: newton-cg needs a smooth loss, 'squared_hinge'")
-    one_of(*INTERCEPTS)(intercept, "intercept")
+    check_offered("newton-cg", loss=(loss, ("squared_hinge",)))
     operator, call = aslinearoperator(operator), Call(y, C, given.start)
-    check_limits(given.tol, max_products, 0.0, 0, names=("tol", "max_products"))
+    check_parameters({"max_products": max_products, "intercept": intercept})
     weights = row_costs(1.0, operator.shape[0], given.sample_weight)
     paths = []
     for number, (column, begin) in enumerate(zip(call.columns, call.starts, strict=True)):
@@ -129,10 +128,6 @@ class Model:
         """What an intercept takes out of v: its weighted mean, shrunk where b is penalised."""
         return inner(self.scale, v) / self._total if self._total > 0.0 else 0.0
 
-    def intercept_change(self, d_images):
-        """How the best intercept for images changed so differs from the point's."""
-        return self.b - self.mean(d_images) - self.point.b
-
     def curvature(self, v, image):
         """v . K H v for an image K v, and the mean of the image."""
         by_itself, sums, squares = _curvature(v, image, self.scale)
@@ -182,10 +177,6 @@ class _KernelIteration(Iteration):
             self._longest_stretch = max(self._longest_stretch, inner(image, image) / length)
         return image
 
-    def _is_negative(self, product, v):
-        """Whether v . K v = `product` is below zero by more than the rounding of K v explains."""
-        return product < -ROUNDING * np.sqrt(self._longest_stretch) * inner(v, v)
-
     def read_off(self, C):
         """The point whose coefficients belong to the scores of this one, by (1)."""
         beta = self.point.from_scores(C)
@@ -213,7 +204,8 @@ class _KernelIteration(Iteration):
         towards, its_image = residual.copy(), image.copy()
         squared = inner(residual, image)
         while self.products_left > 0:
-            if self._is_negative(squared, residual):
+            explained = ROUNDING * np.sqrt(self._longest_stretch) * inner(residual, residual)
+            if squared < -explained:  # below zero by more than the rounding of products
                 self.message = INDEFINITE
                 return None, self.no_cost
             curvature, mean = model.curvature(towards, its_image)
@@ -227,7 +219,9 @@ class _KernelIteration(Iteration):
             squared, last = inner(residual, image), squared
             _turn(squared / last, residual, image, towards, its_image)
         done, self._counted = self._counted - self.products_left, self.products_left
-        return (d_beta, d_images, model.intercept_change(d_images)), {"products": done}
+        # The best intercept for images changed so, less the point's.
+        db = model.b - model.mean(d_images) - model.point.b
+        return (d_beta, d_images, db), {"products": done}
 
     @at_once
     def moved(self, direction, step):

@@ -5,16 +5,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from kernlab.datasets import DataNotFound, is_bundled, measured_counts, protocol_rows
+from kernlab.datasets import DataError, DataNotFound, get_entry, is_bundled, protocol_rows
+from kernlab.datasets.load import generated_sizes, read_rows
+from kernlab.datasets.registry import get_protocol
+from kernlab.datasets.splits import plan_split, split_rows
+from kernlab.kernels import total_variance
 from kernlab.lab.engine import Cell, Point, Study
 from kernlab.lab.plots.marks import name_rows
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import BLUE, QUIET, dataset_marker, new_figure
-
-TAKEN = ("dataset", "message")  # columns that the engine fills in itself
 
 
 def counted(table, datasets, *printed):
@@ -41,12 +44,42 @@ def counted(table, datasets, *printed):
 
 
 def _measure(table, point, seed):
-    """The counts of one set; one that is not there says so, and nothing is downloaded."""
-    paper, _ = protocol_rows(table)
-    counts = measured_counts(point.dataset, paper, seed)
-    if counts.pop("status") == "missing":
-        raise DataNotFound(counts["message"])
-    return {name.replace(" ", "_"): value for name, value in counts.items() if name not in TAKEN}
+    """The counts of one set; one that is not there says so, and nothing is downloaded.
+
+    The total variance is the mean squared distance of the training rows, unscaled, to their mean.
+    Where only the published test file is not available, what it decides is not a number.
+    """
+    paper, entry = protocol_rows(table)[0], get_entry(point.dataset)
+    protocol = get_protocol(paper, entry)
+    try:
+        rows = read_rows(entry, seed=seed, sizes=generated_sizes(entry, protocol))
+        published = {"test": sum(f.rows for f in entry.copies[0].test)} if rows.test_missing else {}
+        plan = plan_split(entry, protocol, None, rows.sizes | published)
+        plan = replace(plan, test=0) if rows.test_missing else plan
+        parts = split_rows(plan, rows.parts, seed)
+    except DataNotFound:
+        raise DataNotFound(f"kernlab data get {point.dataset}") from None
+    except DataError as error:
+        raise DataNotFound(str(error)) from error
+    X, y = parts["train"]
+    counts = {part: 0 if piece is None else len(piece[1]) for part, piece in parts.items()}
+    found = {
+        "rows": sum(counts.values()),
+        "training_rows": counts["train"],
+        "validation_rows": counts["valid"],
+        "test_rows": counts["test"],
+        "features": protocol.columns or X.shape[1],
+        "classes": len(np.unique(y)),
+        "total_variance": total_variance(X[:, : protocol.columns]),
+    }
+    positive = entry.positive if protocol.positive is None else protocol.positive
+    if positive is not None:
+        for part, column in (("train", "training"), ("test", "test")):
+            labels = parts[part][1] if parts[part] else ()
+            found[f"positive_{column}_rows"] = int(np.sum(labels == positive))
+    if rows.test_missing:
+        found |= dict.fromkeys(("rows", "test_rows", "positive_test_rows"), np.nan)
+    return found
 
 
 def _key_figures(table):

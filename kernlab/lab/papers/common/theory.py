@@ -20,7 +20,7 @@ from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import name_rows, panels, ticks_at
 from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, dataset_marker, new_figure
 from kernlab.solvers import certify_dual, solve_dcd, solve_newton
-from kernlab.solvers.newton.steps import ETA
+from kernlab.solvers.newton.core import ETA
 
 MAX_ROWS = 1000
 
