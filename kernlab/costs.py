@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.approximations.landmarks import MAX_ROWS, resolve_n_landmarks
+from kernlab.approximations.landmarks import LLOYD_STEPS, MAX_ROWS, resolve_n_landmarks
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.kernels import RBF
 from kernlab.runtime import format_bytes, thread_count
@@ -185,8 +185,8 @@ def _landmarks(sizes, settings, mapped):
     further = settings.get("landmark_params") or {}
     seen = min(n, further.get("max_rows", MAX_ROWS))
     k = min(resolve_n_landmarks(asked, n), n) if rule else len(how)
-    pivots = rule in ("rpcholesky", "leverage")
-    passes = 1 + further.get("n_steps", 3) if rule == "kmeans" else int(pivots)
+    pivots = rule == "rpcholesky"
+    passes = 1 + LLOYD_STEPS if rule == "kmeans" else int(pivots)
     given = settings.get("dtype")
     width = np.dtype(given).itemsize if given else 4 if mapped and n * k >= SINGLE_FROM else 8
     work = Work(

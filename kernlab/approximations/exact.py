@@ -21,6 +21,7 @@ from kernlab.runtime import (
     row_blocks,
 )
 
+RANK_TOL = 1e-14  # the pivot, relative to the largest diagonal entry, at which a factor ends
 FACTORS = ("cholesky", "eigenvectors", "root")
 NEGLIGIBLE = 1e-12  # eigenvalues, relative to the largest, that M leaves out
 
@@ -39,7 +40,6 @@ class ExactKernel(KernelParameters, FeatureMap):
     kernel, gamma, degree, coef0 : the kernel's (see `make_kernel`).
     factor : "cholesky", with pivoting, which stops at the numerical rank, M = L_11^-T on the
         pivots; "eigenvectors", F = V S^1/2 with K = V S V^T; or "root", K^1/2 (LLSVM, Table 1).
-    rank_tol : the pivot, relative to the largest diagonal entry, at which the first ends.
     max_memory : as everywhere.
 
     Attributes
@@ -61,7 +61,6 @@ class ExactKernel(KernelParameters, FeatureMap):
 
     _: KW_ONLY
     factor: str = "cholesky"
-    rank_tol: float = 1e-14
     max_memory: object = None
 
     checks: ClassVar[dict] = FeatureMap.checks | {"factor": one_of(*FACTORS)}
@@ -131,7 +130,7 @@ class ExactKernel(KernelParameters, FeatureMap):
         K = self.matrix_
         largest = max(float(np.max(np.diag(K))), np.finfo(float).tiny)
         # K is symmetric: its transpose is the column-ordered array that LAPACK wants to overwrite.
-        lower, pivots, rank = pivoted_cholesky(K.T, self.rank_tol * largest)
+        lower, pivots, rank = pivoted_cholesky(K.T, RANK_TOL * largest)
         order, features = pivots - 1, np.zeros((len(K), rank))
         for columns in row_blocks(rank, 256):
             features[order, columns] = np.tril(lower[:, columns], -columns.start)

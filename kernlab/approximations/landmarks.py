@@ -15,16 +15,15 @@ from kernlab.parameters import one_of, whole
 from kernlab.rows import as_rows, merged_rows
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
 from kernlab.runtime import (
-    blas_threads_for,
-    eigenvalues,
     for_each_block,
     memory_limit,
     require_memory,
     row_blocks,
 )
 
-LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
+LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky")
 MAX_ROWS = 20_000
+LLOYD_STEPS = 3
 BLOCK_ROWS = 2000
 DENSE_BYTES = 2**27  # of sparse rows up to this size in single precision, centres are dense
 
@@ -40,7 +39,6 @@ def choose_landmarks(
     max_memory=None,
     max_rows=MAX_ROWS,
     candidates="uniform",
-    n_steps=3,
 ):
     """The landmarks, by a rule or as given.
 
@@ -50,14 +48,13 @@ def choose_landmarks(
     n_landmarks : int or "sqrt"
     how : "kmeans": centres of a few of Lloyd's steps, as both papers; "uniform": rows at random;
         "first": the first rows; "rpcholesky": rows chosen with a probability that follows what the
-        rows chosen before leave unexplained (Chen, Epperly, Tropp and Webber 2022); "leverage": by
-        their ridge leverage score in a pilot approximation; or the landmarks themselves.
-    kernel : Kernel, for "rpcholesky" and "leverage"
+        rows chosen before leave unexplained (Chen, Epperly, Tropp and Webber 2022); or the
+        landmarks themselves.
+    kernel : Kernel, for "rpcholesky"
     sample_weight : how often each row counts.
     random_state, max_memory : as everywhere.
     max_rows : how many rows are looked at, but for "first" and "uniform".
     candidates : "uniform" or "first", which rows are looked at where there are more.
-    n_steps : Lloyd's steps for "kmeans".
 
     Returns
     -------
@@ -83,7 +80,7 @@ def choose_landmarks(
     if how == "uniform":
         return pool[draw(pool.shape[0], k, generator, weights)]
     if how == "kmeans":
-        return kmeans_centres(pool, k, n_steps, generator, weights, max_memory)
+        return kmeans_centres(pool, k, LLOYD_STEPS, generator, weights, max_memory)
     m, wide = pool.shape[0], max(k, 100)
     require_memory(
         8 * (m * wide + 4 * k * k),
@@ -94,8 +91,7 @@ def choose_landmarks(
         "take landmarks='kmeans'.",
     )
     # What is left unexplained is a small difference: single precision would not resolve it.
-    choose = _rpcholesky if how == "rpcholesky" else _leverage
-    return pool[choose(pool.astype(np.float64, copy=False), k, generator, kernel, weights)]
+    return pool[_rpcholesky(pool.astype(np.float64, copy=False), k, generator, kernel, weights)]
 
 
 def resolve_n_landmarks(n_landmarks, n_rows):
@@ -182,44 +178,6 @@ def _accept(block, before, generator):
             block -= np.outer(row, row)
     corner = np.array([row[accepted] for row in rows]).T if rows else np.empty((0, 0))
     return np.array(accepted, dtype=int), np.tril(corner)
-
-
-def _leverage(X, k, generator, kernel, weights=None):
-    """Rows drawn by their ridge leverage score, [K (K + ridge I)^-1]_ii.
-
-    The scores are estimated from a uniform sample S that stands for all rows (Musco and Musco 2017)
-    as (k_ii - k_iS (K_SS + share ridge I)^-1 k_Si) / ridge: what S leaves unexplained counts in
-    full. The ridge is where they add up to k.
-    """
-    n = X.shape[0]
-    diagonal = np.asarray(kernel.diag(X), dtype=np.float64)
-    size = diagonal.mean()  # scores are ratios of kernel values; squares of large ones overflow
-    if not size > 0.0:
-        return draw(n, k, generator, weights)
-    diagonal = diagonal / size
-    S = X[draw(n, min(n, max(k, 100)), generator)]
-    K = kernel(S) / size
-    with blas_threads_for(len(K)):
-        spectrum, directions = eigenvalues(K)
-    spectrum = np.maximum(spectrum, 0.0)
-    explained = np.empty((n, len(K)))
-
-    def explain(rows):
-        explained[rows] = (kernel(X[rows], S) / size @ directions) ** 2
-
-    for_each_block(explain, row_blocks(n, BLOCK_ROWS))
-    share = S.shape[0] / n
-
-    def scores(ridge):
-        left = diagonal - explained @ (1.0 / (spectrum + share * ridge))
-        return np.clip(left / ridge, 0.0, 1.0)
-
-    low, high = 1e-12 * diagonal.sum(), diagonal.sum()
-    for _ in range(30):
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if scores(middle).sum() > k else (low, middle)
-    chances = scores(high) + 1e-12  # rows without any score are drawn last
-    return draw(n, k, generator, chances if weights is None else weights * chances)
 
 
 # ------------------------------------------------------------------- k-means

@@ -147,7 +147,7 @@ class LASN(OnLandmarks, Classifier):
     n_landmarks : int or "sqrt", default "sqrt"
         k, or the square root of the number of rows.
     landmarks : str or array of shape (k, n_features), default "kmeans"
-        "kmeans" (the paper's), "uniform", "first", "rpcholesky", "leverage", or the points.
+        "kmeans" (the paper's), "uniform", "first", "rpcholesky", or the points.
     C : float, default 10.0
         Multiplies the sum of losses; 10 is the paper's, as "variance" is for gamma.
     factor : {"cholesky", "eigen-drop", "eigen-replace"}, default "cholesky"
@@ -158,7 +158,7 @@ class LASN(OnLandmarks, Classifier):
     tol : float, default 1e-6
         Of the gradient relative to the gradient at zero.
     landmark_params, solver_params : dict, default None
-        Further arguments of `choose_landmarks` (max_rows, candidates, n_steps) and of
+        Further arguments of `choose_landmarks` (max_rows, candidates) and of
         `solve_newton` (method, eta, gap_tol, warm_up).
     kernel, gamma, degree, coef0, intercept, max_iter, class_weight, random_state, max_memory, \
 verbose

@@ -17,7 +17,7 @@ ODD = (*WORDS, *NO_NUMBERS, *EXTREME)
 USUAL = {
     "C": (1e-6, 1e-2, 1.0, 10, 1e3, 1e6, np.float32(2.0)),
     "n_landmarks": (1, 2, 7, "sqrt"),
-    "landmarks": ("kmeans", "uniform", "first", "rpcholesky", "leverage"),
+    "landmarks": ("kmeans", "uniform", "first", "rpcholesky"),
     "kernel": ("rbf", "laplacian", "polynomial", "sigmoid", "linear", "compact"),
     "gamma": ("scale", "variance", "median", "auto", 1e-6, 1e-2, 1.0, 1e3),
     "sigma": ("quantile", "scale", 0.1, 1.0, 30.0, "cv"),

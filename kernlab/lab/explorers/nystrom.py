@@ -79,7 +79,7 @@ machine = LASN(100, kernel={kernel!r}, gamma={gamma:.4g}, random_state=0).fit(X,
 class Landmarks(ui.Declared):
     """landmarks in the plane, by rule, k, gamma and C"""
 
-    rules = ("kmeans", "uniform", "first", "rpcholesky", "leverage")
+    rules = ("kmeans", "uniform", "first", "rpcholesky")
     given = ui.Given(toys=TOYS, first="spirals", rows=2000, plane=True)
     controls = ui.Controls(
         rule=ui.choice("landmarks", rules, "kmeans"),
