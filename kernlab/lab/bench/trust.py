@@ -126,7 +126,7 @@ def memory(seed=0):
         shapes = ("dense", "sparse") if profile == "quick" else SHAPES | LARGE
         machines = [name for name, make in MACHINES.items() if hasattr(make(), "max_memory")]
         limits = LIMITS.get(profile, LIMITS["standard"])
-        return product(shapes, machines if profile != "quick" else ["LASN", "LLSVM"], limits)
+        return product(shapes, machines if profile != "quick" else ["LASN"], limits)
 
     return Study(grid=grid, measure=measure_memory, key_figures=_promises, seed=seed)
 

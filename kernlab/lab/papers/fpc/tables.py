@@ -172,7 +172,7 @@ def accuracies(datasets=None, repeats=None, seed=0):
     point = Tolerance(spreads=1.0, better="higher", reason="of one split; ours are fewer than 50")
     cells = {"accuracy": point, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")}
     told = figures_by("{dataset}, {method}", lambda rows: per_cent(rows["test_accuracy"].mean()))
-    fits = partial(_quick_repeats, ENOUGH_REPEATS, ("RF", "FPC"))
+    fits = partial(_quick_repeats, ENOUGH_REPEATS, ())
     return _table(EXTENT, fits, (*PAPERS, *OURS), datasets, repeats, told, cells, timing=False)
 
 
