@@ -9,6 +9,7 @@ import re
 import signal
 import threading
 import time
+import warnings
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
@@ -99,6 +100,8 @@ class Processes(_Callers):
         names = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS") if threads else ()
         self._environment = dict.fromkeys(names, str(threads))
         self._size, self._idle = size, []
+        # loky renews a process that has grown much, between two calls: no user need care.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 
     def __exit__(self, *_):
         while self._idle:
