@@ -5,7 +5,9 @@ a substitute with its documented form, in front of SciPy's dense factor.
 """
 
 import os
+import shutil
 import signal
+import sys
 import time
 import types
 
@@ -106,6 +108,7 @@ def test_the_factor_is_the_dense_one_in_its_order_and_counted_before(backend, or
     np.testing.assert_allclose(factor.lower.toarray(), expected, atol=1e-12)
     assert analysis.is_complete
     assert analysis.nonzeros == factor.nonzeros
+    assert analysis.operations == np.sum(np.diff(factor.lower.indptr).astype(float) ** 2)
     F = factor.rows()
     np.testing.assert_allclose((F @ F.T).toarray(), DENSE, atol=1e-12)
 
@@ -181,6 +184,22 @@ def test_without_scikit_sparse_scipy_takes_over(monkeypatch):
         monkeypatch.setattr(factor, "importlib", importing(module))
         with pytest.raises(ValueError, match="ordering='metis' is not built into"):
             factorise(MATRIX, ordering="metis")
+
+
+@pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")
+def test_a_long_factor_is_that_of_a_process_of_its_own(monkeypatch):
+    """Which Ctrl-C can end: tests/test_interrupts.py."""
+    here = factorise(MATRIX, backend="cholmod")
+    monkeypatch.setattr(factor, "LONG", 0.0)
+    there = factorise(MATRIX, backend="cholmod")
+    np.testing.assert_array_equal(there.permutation, here.permutation)
+    np.testing.assert_array_equal(there.parent, here.parent)
+    np.testing.assert_allclose(there.lower.toarray(), here.lower.toarray(), atol=1e-14)
+    with pytest.raises(NotPositiveDefinite, match=r"144 rows has no Cholesky factor"):
+        factorise(lattice(12, strength=0.9), backend="cholmod")
+    monkeypatch.setattr(sys, "executable", shutil.which("true"))  # it ends without a word
+    with pytest.raises(MemoryError, match="the process that computed the Cholesky factor"):
+        factorise(MATRIX, backend="cholmod")
 
 
 @pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")

@@ -71,8 +71,7 @@ class CompactKernel(FeatureMap):
     l : "askey", floor(p/2) + 1 for p features, which keeps the kernel positive definite;
         "askey-odd", the next odd number (what the thesis computed with); or a number.
     shift : added to the diagonal; a number, or one for each row.
-    ordering, backend : of the Cholesky factor (see `Analysis`). With "superlu" Ctrl-C is heard at
-        once, with CHOLMOD, which keeps Python's lock, when its factor is there.
+    ordering, backend : of the Cholesky factor (see `Analysis`).
     drop : entries of the features, which are at most 1, that are smaller than this are left out:
         more than half of them are below 1e-8.
     search : how near pairs are found: "cells", "products", or "auto".

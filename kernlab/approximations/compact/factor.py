@@ -3,11 +3,19 @@
     A[p][:, p] = L L^T,     so  F = L[argsort(p)]  has the rows of A and  F F^T = A.
 
 A backend orders a matrix by its pattern (`order`: the permutation p, and what goes on from there)
-and factorises it (`factor`: L in CSC, and p); in between the entries of L are counted.
+and factorises it (`factor`: L in CSC, and p); in between the entries of L are counted, and the
+operations. scikit-sparse keeps Python's lock while CHOLMOD factorises, so that nobody would hear
+Ctrl-C: what takes seconds is done by a process of its own, which Ctrl-C ends.
 """
 
+import ctypes
 import importlib
 import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
 import time
 
 import numpy as np
@@ -16,8 +24,17 @@ from scipy.sparse.linalg import spilu, splu
 
 from kernlab.parameters import entry_of, one_of
 from kernlab.rows.arrays import held_bytes
-from kernlab.runtime import REORDERED_SUMS, interruptible, memory_limit, njit, require_memory
+from kernlab.runtime import (
+    REORDERED_SUMS,
+    Stopwatch,
+    interruptible,
+    memory_limit,
+    njit,
+    require_memory,
+    thread_count,
+)
 
+LONG = 4e10  # operations of each thread: some two seconds
 FACTOR_BYTES = 32  # an entry of L: in supernodes, as sparse columns, and the copy handed over
 ORDERINGS = ("amd", "metis", "nesdis", "natural")
 SYMMETRIC = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
@@ -42,7 +59,8 @@ class Analysis:
 
     Attributes
     ----------
-    permutation, nonzeros, is_complete, seconds, parent (of columns in the elimination tree, or -1)
+    permutation, nonzeros, operations (multiplications and additions of the factor), is_complete,
+    seconds, parent (of columns in the elimination tree, or -1)
     """
 
     def __init__(self, matrix, *, ordering="amd", backend="auto", count_to=2**62):
@@ -53,22 +71,25 @@ class Analysis:
         parts = (matrix.data, matrix.indices, matrix.indptr)
         self._matrix = sp.csc_matrix(parts, shape=matrix.shape)
         self.permutation, self._state = self._backend.order(self._matrix, ordering)
-        self.parent, self.nonzeros, self.is_complete = self._walked(self.permutation, count_to)
+        found = self._walked(self.permutation, count_to)
+        self.parent, self.nonzeros, self.operations, self.is_complete = found
         self.seconds = time.perf_counter() - began
 
     def _walked(self, permutation, limit=2**62):
-        """The elimination tree in this order, and the entries of the factor, up to the limit."""
+        """The elimination tree in this order, and the entries and operations of the factor, up to
+        the limit."""
         matrix, inverse = self._matrix, np.argsort(permutation)
-        return _walk(matrix.indptr, matrix.indices, permutation, inverse, limit)
+        return interruptible(_walk, matrix.indptr, matrix.indices, permutation, inverse, limit)
 
     def factorise(self):
         """The factor, computed (`SparseFactor`)."""
-        began = time.perf_counter()
+        watch = Stopwatch()
         if self.nonzeros >= 2**31:
             _, self._state = self._backend.order(self._matrix, self.ordering, long=True)
-        n_rows = self._matrix.shape[0]
+        n_rows, is_long = self._matrix.shape[0], self.operations > LONG * thread_count()
         try:
-            lower, permutation = self._backend.factor(self._matrix, self._state)
+            with watch.stage("factor"):
+                lower, permutation = self._backend.factor(self._matrix, self._state, is_long)
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"the sparse matrix of {n_rows:,} rows has no Cholesky factor, for it is not "
@@ -77,7 +98,7 @@ class Analysis:
         parent = self.parent
         if not np.array_equal(permutation, self.permutation):
             parent = self._walked(permutation)[0]
-        seconds = {"order": self.seconds, "factor": time.perf_counter() - began}
+        seconds = {"order": self.seconds, "factor": watch.total}
         return SparseFactor(lower, permutation, parent, self._backend.name, self.ordering, seconds)
 
 
@@ -186,8 +207,12 @@ class Cholmod:
     def _permutation(self, analysis):
         return np.asarray(analysis.P() if self._is_04 else analysis.get_perm(), np.int64)
 
-    def factor(self, matrix, analysis):
+    def factor(self, matrix, analysis, is_long=False):
         analysis, matrix = analysis
+        if is_long and _hears_ctrl_c():
+            permutation = self._permutation(analysis)
+            ordered = sp.tril(matrix[permutation][:, permutation], format="csc")
+            return _by_a_process(ordered, matrix.indptr.dtype == np.int64), permutation
         _processes_of_cholmod.add(os.getpid())
         try:
             if self._is_04:
@@ -201,6 +226,50 @@ class Cholmod:
         except self._module.CholmodNotPositiveDefiniteError as error:
             raise NotPositiveDefinite(str(error)) from error
         return sp.csc_matrix(lower), self._permutation(analysis)
+
+
+def _hears_ctrl_c():
+    """Whether Ctrl-C raises an exception here: in the main thread, unless it is ignored."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and callable(signal.getsignal(signal.SIGINT)) and bool(sys.executable)
+
+
+def _by_a_process(matrix, long):
+    """CHOLMOD's factor of a matrix in the order given, by a process of its own, which ends if
+    waiting for it does."""
+    ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    command = [sys.executable, "-c", f"{ignore}; from {__name__} import serve; serve()"]
+    found_by = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ | found_by}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            pickle.dump((matrix, long), process.stdin, protocol=5)
+            process.stdin.close()
+            found = pickle.load(process.stdout)
+        except (EOFError, BrokenPipeError):
+            raise MemoryError(
+                "the process that computed the Cholesky factor was ended, perhaps because memory "
+                "ran out: allow less with max_memory, or take backend='superlu'"
+            ) from None
+        except BaseException:
+            process.kill()
+            raise
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def serve():
+    """In a process of its own: send back the factor of the matrix that comes, or what is wrong."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent
+    matrix, long = pickle.load(sys.stdin.buffer)
+    backend = get_backend("cholmod")
+    try:
+        found, _ = backend.factor(matrix, backend.order(matrix, "natural", long)[1])
+    except Exception as error:
+        found = error
+    pickle.dump(found, sys.stdout.buffer, protocol=5)
 
 
 class SuperLU:
@@ -225,7 +294,7 @@ class SuperLU:
         permutation = np.argsort(incomplete.perm_c).astype(np.int64)
         return permutation, permutation
 
-    def factor(self, matrix, permutation):
+    def factor(self, matrix, permutation, is_long=False):
         permuted = sp.csc_matrix(matrix)[permutation][:, permutation]
         try:
             lu = interruptible(splu, permuted, permc_spec="NATURAL", **SYMMETRIC)
@@ -287,11 +356,13 @@ def get_backend(name="auto"):
 @njit
 def _walk(starts, indices, permutation, inverse, limit):
     """The elimination tree (each column's parent), and the entries of L, counted: row i has one in
-    every column on the paths from the entries of the matrix's row up the tree."""
+    every column on the paths from the entries of the matrix's row up the tree. A column of m takes
+    m^2 operations, of which its entry k brings 2 k - 1."""
     n = len(permutation)
     parent = np.full(n, -1, np.int64)
     last_seen = np.full(n, -1, np.int64)
-    nonzeros = n
+    entries = np.ones(n, np.int64)
+    nonzeros, operations = n, float(n)
     for row in range(n):
         last_seen[row] = row
         original = permutation[row]
@@ -302,10 +373,12 @@ def _walk(starts, indices, permutation, inverse, limit):
                     parent[column] = row
                 last_seen[column] = row
                 nonzeros += 1
+                entries[column] += 1
+                operations += 2 * entries[column] - 1
                 column = parent[column]
         if nonzeros > limit:
-            return parent, nonzeros, False
-    return parent, nonzeros, True
+            return parent, nonzeros, operations, False
+    return parent, nonzeros, operations, True
 
 
 @njit(fastmath=REORDERED_SUMS)
