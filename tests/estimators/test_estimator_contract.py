@@ -1,8 +1,10 @@
 """What every estimator of the registry promises, and scikit-learn's own checks of each."""
 
 import doctest
+import gc
 import pickle
 import re
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -128,6 +130,26 @@ def test_clones_pickles_and_repeated_fits_are_the_same_machine(name):
     np.testing.assert_array_equal(scores(fitted(name)), expected)
     np.testing.assert_array_equal(scores(pickle.loads(pickle.dumps(machine))), expected)
     assert clone(machine).get_params() == CASES[name].get_params()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@EACH
+def test_a_fit_leaves_nothing_behind_but_the_fitted_machine(name):
+    """Of the size of features, without waiting for garbage collection: tracemalloc counts."""
+    rows, labels = make_moons(2500, noise=0.2, random_state=0)
+    sizes, known = {"n_landmarks": 150, "sigma": 0.03, "tol": 1e-3}, CASES[name].get_params()
+    sizes = {key: value for key, value in sizes.items() if known.get(key) is not None}
+    fitted(name, rows, labels, **sizes)  # compiles
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        machine = fitted(name, rows, labels, **sizes)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert held < machine.nbytes_ + 8 * len(rows) * 150 / 4
 
 
 @EACH
