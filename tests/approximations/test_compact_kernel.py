@@ -169,7 +169,7 @@ def test_a_shift_for_each_row_stands_where_the_row_does():
     np.testing.assert_allclose(added, np.diag(shifts), atol=1e-15)
     F = shifted.features(rows).stored()
     np.testing.assert_allclose(shifted.transform(rows.copy()).toarray(), F.toarray(), atol=1e-7)
-    for wrong in (shifts[:-1], -shifts, np.full(80, np.nan), -1e-4):
+    for wrong in (shifts[:-1], -shifts, np.full(80, np.nan), -1e-4, "magic", ["magic"] * 80):
         with pytest.raises(ValueError, match="one for each row"):
             fitted(rows, shift=wrong)
 

@@ -318,6 +318,7 @@ IMPOSSIBLE = [
     ("prediction", ("magic",)),
     ("rel_tol", (-1.0, np.nan)),
     ("scaling", ("standard",)),
+    ("shift", (-1.0, np.nan, "magic")),
     ("solver", ("smo",)),
     ("tol", (-1.0, np.nan, "tight")),
     ("max_iter", (0, -1, 2.5, "many")),

@@ -42,6 +42,17 @@ class NearlyDiagonalWarning(UserWarning):
     """A sparse kernel matrix whose rows hardly see each other."""
 
 
+def shifts_of_rows(value, name):
+    """Numbers that are not negative, as an array: one for all rows, or one for each."""
+    shifts = np.asarray(value)
+    is_number = shifts.ndim < 2 and shifts.dtype.kind in "uif"
+    if not (is_number and np.all((shifts >= 0) & (shifts < np.inf))):
+        raise ValueError(
+            f"{name} must be a number that is not negative, or one for each row, not {value!r}"
+        )
+    return shifts.astype(np.float64)
+
+
 def gershgorin_radii(matrix):
     """The sum of the absolute values off the diagonal, for each row (Theorem 3.2 of the thesis)."""
     sums = np.asarray(abs(matrix).sum(axis=1)).ravel()
@@ -110,6 +121,7 @@ class CompactKernel(FeatureMap):
     checks: ClassVar[dict] = {
         "ordering": one_of(*ORDERINGS),
         "backend": one_of("auto", *BACKENDS),
+        "shift": shifts_of_rows,
     }
 
     def count_rows(self, counts):
@@ -162,11 +174,10 @@ class CompactKernel(FeatureMap):
 
     def _shifts(self, n_rows):
         """The shift of each row."""
-        shifts = np.asarray(self.shift, np.float64)
-        if shifts.shape not in ((), (n_rows,)) or not np.all((shifts >= 0) & (shifts < np.inf)):
+        shifts = shifts_of_rows(self.shift, "shift")
+        if shifts.shape not in ((), (n_rows,)):
             raise ValueError(
-                f"shift must be a number that is not negative, or one for each row, not "
-                f"{self.shift!r}"
+                f"shift must be a number, or one for each row: {n_rows}, not {len(shifts)}"
             )
         return np.broadcast_to(shifts, n_rows)
 
