@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils.validation import check_random_state
 
-from kernlab.estimators.deciding import warn_if_no_better
 from kernlab.estimators.machine import SOLVER, WHERE_USED, Classifier, fit_together, same, some_rows
+from kernlab.estimators.sweep import warn_if_no_better
 from kernlab.rows import is_collection, validate_rows
 
 

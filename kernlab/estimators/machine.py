@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -22,7 +23,6 @@ from tqdm.auto import tqdm
 from kernlab.approximations import APPROXIMATIONS, NEEDS
 from kernlab.cluster import Targets
 from kernlab.costs import Cost, Sizes, cost_of
-from kernlab.estimators.deciding import qualities_of, scores_of
 from kernlab.kernels import gamma_from_sigma
 from kernlab.parameters import check_parameters, entry_of
 from kernlab.rows import ArrayRows, Rows, distinct_rows, validate_rows
@@ -536,3 +536,75 @@ def _stored(plan, approximation, results):
         coefficients = dual.T
     support = np.flatnonzero(coefficients.any(axis=0))
     return fitted | {"support_": support, "dual_coef_": coefficients[:, support]}
+
+
+# ---------------------------------------------------------------------------- deciding, together
+def scores_of(machines, rows):
+    """Scores of rows by machines that were fitted together, from one pass over the rows.
+
+    Returns
+    -------
+    list of arrays of shape (n_rows, n_problems), one for each machine
+    """
+    found = {}
+    for decide, has_features in ((_by_features, True), (_by_rows, False)):
+        members = [m for m in machines if ("coef_" in vars(m)) == has_features]
+        if members:
+            ends = np.cumsum([len(m.intercept_) for m in members])[:-1]
+            parts = np.split(decide(members, rows), ends, axis=1)
+            found |= {id(m): s + m.intercept_ for m, s in zip(members, parts, strict=True)}
+    return [found[id(machine)] for machine in machines]
+
+
+def _by_features(machines, rows):
+    """Of nested features, those of the largest approximation begin with those of the others."""
+    largest = max((m.approximation_ for m in machines), key=lambda a: a.rank_)
+    padded = [np.pad(m.coef_, ((0, 0), (0, largest.rank_ - m.coef_.shape[1]))) for m in machines]
+    return largest.decision(rows, np.vstack(padded).T)
+
+
+def _by_rows(machines, rows):
+    support, first = np.unique(np.concatenate([m.support_ for m in machines])), machines[0]
+    dual = np.zeros((sum(len(m.dual_coef_) for m in machines), len(support)))
+    end = 0
+    for one in machines:
+        start, end = end, end + len(one.dual_coef_)
+        dual[start:end, np.searchsorted(support, one.support_)] = one.dual_coef_
+    return getattr(first.approximation_, first.decides_by)(rows, dual.T, support)
+
+
+def qualities_of(machines, rows, sample_weight=None):
+    """The accuracy (of regressors: R^2) of each machine on rows with labels, from one pass."""
+    if not rows.is_distributed:
+        measure = accuracy_score if is_classifier(machines[0]) else r2_score
+        return [
+            float(measure(rows.labels, machine.answer(scores), sample_weight=sample_weight))
+            for machine, scores in zip(machines, scores_of(machines, rows), strict=True)
+        ]
+    rows = rows if sample_weight is None else rows.weighted(sample_weight)
+    deciders = [machine.decider() for machine in machines]
+    if is_classifier(machines[0]):
+        wrong = rows.reduce_labelled(_losses, deciders, None)
+        return ((wrong[-1] - wrong[:-1]) / wrong[-1]).tolist()
+    total, mean = rows.reduce_labelled(_weighted_sum)
+    left = rows.reduce_labelled(_losses, deciders, mean / total)
+    if left[-1] == 0.0:
+        return [float(value == 0.0) for value in left[:-1]]
+    return (1.0 - left[:-1] / left[-1]).tolist()
+
+
+def _weighted_sum(X, y, w):
+    w = np.ones(len(y)) if w is None else w
+    return float(w.sum()), float(w @ y)
+
+
+def _losses(X, y, w, machines, mean):
+    """What each machine loses, and what is lost at most: the weights of rows in the wrong class; or
+    squares, beside those about the mean of all labels."""
+    w = np.ones(len(y)) if w is None else w
+    answers = [
+        m.answer(s) for m, s in zip(machines, scores_of(machines, ArrayRows(X)), strict=True)
+    ]
+    if mean is None:
+        return np.array([*(w @ (found != y) for found in answers), w.sum()])
+    return np.array([*(w @ (y - found) ** 2 for found in answers), w @ (y - mean) ** 2])

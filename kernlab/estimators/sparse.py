@@ -16,9 +16,8 @@ from kernlab.approximations.compact import (
     radius_by_quantile,
     resolve_kernel,
 )
-from kernlab.estimators.deciding import warn_if_no_better
 from kernlab.estimators.machine import WHERE_USED, Classifier, gamma_of, same
-from kernlab.estimators.sweep import sweep
+from kernlab.estimators.sweep import sweep, warn_if_no_better
 from kernlab.kernels import gamma_from_sigma
 from kernlab.rows import distinct_rows, validate_rows
 

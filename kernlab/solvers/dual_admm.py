@@ -340,7 +340,6 @@ class _Iteration:
     def begin_from(self, start):
         """Dual variables to begin from, with the multipliers that belong to them."""
         z = np.asarray(start, dtype=np.float64)
-        z = z[:, None] if z.ndim == 1 else z
         if z.shape != self._v.shape or not np.all(np.isfinite(z)):
             raise ValueError(
                 f"start must be finite dual variables of shape {self._v.shape}, not {z.shape}"

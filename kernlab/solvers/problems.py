@@ -174,6 +174,14 @@ def check_limits(tol, max_iter, default_tol, default_steps):
     return not_negative(tol, "tol"), whole(max_iter, "max_iter")
 
 
+def dual_start(dual, n_rows):
+    """Dual variables to begin from, one for each row."""
+    dual = np.asarray(dual, dtype=np.float64)
+    if dual.shape != (n_rows,):
+        raise ValueError(f"start must be {n_rows} dual variables, not of shape {dual.shape}")
+    return dual
+
+
 def check_offered(solver, hint="", **choices):
     """Refuse a choice, name=(value, those that the solver offers), with a hint at what to do."""
     for name, (value, offered) in choices.items():

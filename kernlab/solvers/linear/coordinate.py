@@ -40,6 +40,7 @@ from kernlab.solvers.problems import (
     Trace,
     check_offered,
     common_call,
+    dual_start,
     each_problem,
     get_loss,
     row_costs,
@@ -166,12 +167,7 @@ class Descent:
         self._rests, self._order = np.zeros(len(y), np.int8), np.empty(len(y), np.int64)
 
     def begin_from(self, dual):
-        dual = np.asarray(dual, dtype=np.float64)
-        if dual.shape != self.dual.shape:
-            raise ValueError(
-                f"start must be {len(self.dual)} dual variables, not of shape {dual.shape}"
-            )
-        self.dual = np.clip(dual, 0.0, self._upper)
+        self.dual = np.clip(dual_start(dual, len(self.y)), 0.0, self._upper)
         weighted = self.dual * self.y
         self.w = np.append(self.features.rdot(weighted), weighted.sum() * self._bias)
 
@@ -383,10 +379,7 @@ class _Problem:
         n, k = self.F.shape
         if dual is None:
             return np.zeros(n), np.zeros(k + 1)
-        dual, w = np.asarray(dual, dtype=np.float64), np.zeros(k + 1)
-        if dual.shape != (n,):
-            raise ValueError(f"start must be {n} dual variables, not of shape {dual.shape}")
-        dual = np.clip(dual, 0.0, self.loss.upper(self.costs))
+        dual, w = np.clip(dual_start(dual, n), 0.0, self.loss.upper(self.costs)), np.zeros(k + 1)
         for rows, features in self.blocks():
             weighted = dual[rows] * self.y[rows]
             w[:-1] += as_features(features).rdot(weighted)
