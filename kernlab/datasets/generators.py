@@ -7,7 +7,6 @@ returns X in float64 and y.
 import math
 
 import numpy as np
-from scipy import sparse
 
 
 def swiss_roll(rows, *, stretches=12, noise=0.0, seed=0):
@@ -99,20 +98,6 @@ def gaussians(rows, *, distance=2.0, seed=0):
     X = rng.standard_normal((rows, 2))
     X[:, 0] += distance / 2 * y
     return X, y
-
-
-def arrowhead_matrix(size):
-    """A positive definite matrix with a full first row and column: the thesis' Figure 3.
-
-    Eliminated in its own order it fills up entirely; with the full row last it does not fill at
-    all, which is what a minimum degree ordering finds.
-    """
-    if size < 1:
-        raise ValueError(f"an arrowhead matrix needs at least one row, not {size}")
-    matrix = sparse.lil_matrix((size, size))
-    matrix[0, :] = matrix[:, 0] = 1.0
-    matrix.setdiag(float(size))
-    return matrix.tocsc()
 
 
 def _state(seed):

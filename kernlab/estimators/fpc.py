@@ -94,7 +94,7 @@ def _splits(labels, validation, random_state):
             f"{len(codes)} rows are too few to choose the degree by validation: name a degree"
         )
     size = min(math.ceil(validation * len(codes)), len(codes) - 1)
-    strata = codes if rare >= 2 and size >= len(np.unique(codes)) else None
+    strata = codes if rare >= 2 and validation * len(codes) >= len(np.unique(codes)) else None
     places = np.arange(len(codes))
     train, held_out = train_test_split(places, test_size=size, random_state=seed, stratify=strata)
     return [(np.sort(train), np.sort(held_out))]

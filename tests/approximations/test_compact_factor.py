@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from kernlab.approximations.compact import Analysis, factor, factorise
 from kernlab.approximations.compact.factor import NotPositiveDefinite, available_backends
-from kernlab.datasets.generators import arrowhead_matrix
+from kernlab.lab.papers.sparse.matrix import arrowhead_matrix
 from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)

@@ -78,18 +78,6 @@ def test_the_swiss_roll_lies_on_its_roll():
     assert counts.min() > 1850, "three classes of about the same size"
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 30])
-def test_the_arrowhead_matrix_fills_in_its_own_order_only(size):
-    matrix = generators.arrowhead_matrix(size).toarray()
-    np.testing.assert_array_equal(matrix, matrix.T)
-    assert np.linalg.eigvalsh(matrix).min() > 0
-    assert np.count_nonzero(matrix) == 3 * size - 2
-    factor = np.linalg.cholesky(matrix)
-    assert np.count_nonzero(np.abs(factor) > 1e-12) == size * (size + 1) // 2
-    turned = np.linalg.cholesky(matrix[::-1, ::-1])
-    assert np.count_nonzero(np.abs(turned) > 1e-12) == 2 * size - 1
-
-
 def test_training_and_test_rows_are_generated_apart():
     data = load_dataset("fpc-toy", seed=5)
     assert not np.isin(data.X_test[:, 0], data.X_train[:, 0]).any()

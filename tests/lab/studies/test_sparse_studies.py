@@ -18,7 +18,7 @@ from kernlab.lab.papers.sparse import shatter as sparse_shatter
 from kernlab.lab.papers.sparse import suited as sparse_suited
 from kernlab.lab.papers.sparse import table as sparse_table
 from kernlab.lab.papers.sparse.cost import sigma_for
-from kernlab.lab.papers.sparse.matrix import DENSE_ROWS, SIGMA, roll
+from kernlab.lab.papers.sparse.matrix import DENSE_ROWS, SIGMA, arrowhead_matrix, roll
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 
@@ -230,3 +230,15 @@ def test_the_vc_dimension_of_lines_is_three():
     study = STUDIES["sparse-shatter"]
     scored = score(published(study.id), study.measured(measured(study.id)), study.tolerances)
     assert (scored["status"] == "reproduced").all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 30])
+def test_the_arrowhead_matrix_fills_in_its_own_order_only(size):
+    matrix = arrowhead_matrix(size).toarray()
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert np.linalg.eigvalsh(matrix).min() > 0
+    assert np.count_nonzero(matrix) == 3 * size - 2
+    factor = np.linalg.cholesky(matrix)
+    assert np.count_nonzero(np.abs(factor) > 1e-12) == size * (size + 1) // 2
+    turned = np.linalg.cholesky(matrix[::-1, ::-1])
+    assert np.count_nonzero(np.abs(turned) > 1e-12) == 2 * size - 1
