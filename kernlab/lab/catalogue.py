@@ -6,7 +6,8 @@ from kernlab.lab import bench
 from kernlab.lab.engine.errors import ParameterError, unknown
 from kernlab.lab.engine.study import Study, StudyFunction
 from kernlab.lab.papers import across, fpc, hss, lasn, llsvm, sparse
-from kernlab.lab.plots.registry import by_study
+from kernlab.lab.papers.common import data_tables
+from kernlab.lab.plots.registry import by_study, declared
 
 # The packages of studies, each with its figures in a module `figures`.
 _PACKAGES = (llsvm, lasn, sparse, hss, fpc, across, bench)
@@ -14,25 +15,21 @@ _PACKAGES = (llsvm, lasn, sparse, hss, fpc, across, bench)
 
 def collect(packages):
     """All studies of some packages, and their functions, by id; an id twice is a mistake."""
-    studies, functions = {}, {}
+    functions = {}
     for package in packages:
         found = [value for value in vars(package).values() if isinstance(value, StudyFunction)]
-        entries = [(id, function.study(id), function) for function in found for id in function.ids]
-        entries += [(study.id, study, None) for study in getattr(package, "STUDIES", ())]
-        for id, study, function in entries:
-            if id in studies:
+        for id, function in ((id, each) for each in found for id in each.ids):
+            if id in functions:
                 raise ValueError(f"two studies are called {id!r}; one is in {package.__name__}")
-            studies[id] = study
-            if function is not None:
-                functions[id] = function
-    return studies, functions
+            functions[id] = function
+    return {id: function.study(id) for id, function in functions.items()}, functions
 
 
 STUDIES, FUNCTIONS = collect(_PACKAGES)
 """Every study with the catalogue's parameters, and the functions that take others, by id."""
 
-_modules = (import_module(f"{package.__name__}.figures") for package in _PACKAGES)
-FIGURES = by_study(spec for module in _modules for spec in module.FIGURES)
+_modules = [import_module(f"{package.__name__}.figures") for package in _PACKAGES]
+FIGURES = by_study([*declared(*map(vars, _modules)), *data_tables.FIGURES])
 """All figures: study id -> list of `FigureSpec`."""
 
 
@@ -53,11 +50,7 @@ def get_study(study, **parameters):
         return study
     if study not in STUDIES:
         raise unknown("study", study, STUDIES)
-    if study in FUNCTIONS:
-        return FUNCTIONS[study].study(study, **given)
-    if given:
-        raise ParameterError(f"{study} has no parameters")
-    return STUDIES[study]
+    return FUNCTIONS[study].study(study, **given) if study in FUNCTIONS else STUDIES[study]
 
 
 study = get_study

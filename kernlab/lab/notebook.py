@@ -34,6 +34,7 @@ from kernlab.lab.plots.style import small_picture
 from kernlab.lab.report import scoring
 from kernlab.lab.report.notebooks import files
 from kernlab.lab.report.notebooks.files import NotebookError
+from kernlab.lab.report.text import count
 from kernlab.paths import notebooks_dir, output_dir
 
 _WAIT_SECONDS = 900  # for another notebook that computes the same study just now
@@ -109,11 +110,16 @@ def run(study, *, jobs=None, **parameters):
     if session.profile != "quick":
         for note in outcome.notes:
             display(Markdown(f"*{note}*"))
-    for text in outcome.failed[:1]:
-        print(f"{study.id}: {_count(outcome.failed, 'point')} failed, the first: {text}")
+    if outcome.failed:
+        print(_failed(study.id, outcome))
     if outcome.not_run:
         print(f"{study.id}: {outcome.summary()}")
     return results(study, session.profile)
+
+
+def _failed(study_id, outcome):
+    failed = count(len(set(outcome.failed)), "point")
+    return f"{study_id}: {failed} failed, the first: {outcome.failed[0]}"
 
 
 def show(study, figure, table):
@@ -167,15 +173,12 @@ def finish():
         *(f"study {name} was declared but not run" for name in studies if name not in run),
         *(f"figure {name} was declared but not shown" for name in figures if name not in shown),
         *_missing_files(session),
-        *(
-            f"{study}: {_count(outcome.failed, 'point')} failed, the first: {outcome.failed[0]}"
-            for study, outcome in session.studies.items()
-            if outcome.failed
-        ),
+        *(_failed(study, outcome) for study, outcome in session.studies.items() if outcome.failed),
     ]
     if problems:
         raise NotebookError(f"{session.name} is not complete: " + "; ".join(sorted(problems)))
-    made = f"{_count(session.studies, 'study', 'studies')}, {_count(session.figures, 'figure')}"
+    made = f"{count(len(session.studies), 'study')}, "
+    made += count(len(set(session.figures)), "figure")
     outcomes = session.studies.values()
     done, points = (sum(getattr(o, n) for o in outcomes) for n in ("finished", "points"))
     missing = dict.fromkeys(name for outcome in outcomes for name in outcome.missing)
@@ -199,8 +202,3 @@ def _missing_files(session):
     wanted = [figures / f"{stem}.{kind}" for stem in session.figures for kind in ("png", "svg")]
     wanted += [tables / f"{study}.csv" for study in session.studies]
     return [f"{path.name} is missing" for path in wanted if not path.is_file()]
-
-
-def _count(things, singular, plural=None):
-    n = len(set(things))
-    return f"{n} {singular if n == 1 else plural or singular + 's'}"

@@ -16,7 +16,7 @@ from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
 from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks
 from kernlab.lab.report.page import build_report
-from kernlab.lab.report.text import as_duration
+from kernlab.lab.report.text import as_duration, count
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class StudyRun:
         if self.outcome is None:
             return f"{self.study.id}: could not be run: {self.errors[0]}"
         kept = f"{self.outcome.kept} kept from before" if self.outcome.kept else ""
-        figures = _count(self.figures, "figure") if self.figures else ""
+        figures = count(self.figures, "figure") if self.figures else ""
         parts = ", ".join(filter(None, [self.outcome.summary(), kept, figures]))
         return f"{self.study.id}: {parts} ({self.seconds:.1f} s)"
 
@@ -68,10 +68,10 @@ class Reproduction:
         outcomes = {run.study.id: run.outcome for run in self.studies if run.outcome}
         done = sum(outcome.finished for outcome in outcomes.values())
         points = sum(outcome.points for outcome in outcomes.values())
-        figures = _count(sum(run.figures for run in self.studies), "figure")
+        figures = count(sum(run.figures for run in self.studies), "figure")
         notebooks = sum(not outcome.error for outcome in self.notebooks)
         text = f"{self.profile} profile: {done} of {points} points of {len(self.studies)} studies"
-        text += f", {figures}, {notebooks} of {_count(len(self.notebooks), 'notebook')}."
+        text += f", {figures}, {notebooks} of {count(len(self.notebooks), 'notebook')}."
         missing = dict.fromkeys(name for outcome in outcomes.values() for name in outcome.missing)
         if missing:
             text += f" Data missing: kernlab data get {' '.join(missing)}"
@@ -167,7 +167,7 @@ def reproduce(
             selection.notebooks, profile, out=out, jobs=jobs, progress=progress
         )
         for o in done.notebooks:
-            made = "failed" if o.error else _count(o.figures, "figure")
+            made = "failed" if o.error else count(o.figures, "figure")
             say(f"notebook {o.name}: {made} ({o.seconds:.1f} s)")
     try:
         done.report = build_report(profile, out)
@@ -205,10 +205,6 @@ def _section(title, texts, most=20):
     lines = [f"  {text}" for text in texts[:most]]
     lines += [f"  ... and {len(texts) - most} more, in the tables"] if len(texts) > most else []
     return ["\n".join([f"{title} ({len(texts)}):", *lines])]
-
-
-def _count(number, noun):
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _first_line(error):

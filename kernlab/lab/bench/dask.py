@@ -15,8 +15,8 @@ import numpy as np
 
 from kernlab.cluster import Column, Part
 from kernlab.estimators import FPC, LASN, sweep
-from kernlab.lab.bench.harness import Asked, bench, times
-from kernlab.lab.engine import NotRun, product
+from kernlab.lab.bench.harness import Asked, compared, times
+from kernlab.lab.engine import Choice, NotRun, catalogued, product
 from kernlab.lab.papers.common.fitting import seconds_of
 from kernlab.runtime import Stopwatch, on_one_thread
 from kernlab.solvers.newton.cluster import Setting, evaluate_part
@@ -32,7 +32,7 @@ WORKS = {  # features, dtype, rows
     PATH: (22, "float64", 2_000_000),
 }
 QUICK_ROWS = 20_000
-SCALED = {"quick": (100_000, 50), "standard": (500_000, 200)}  # rows of a worker, landmarks
+SCALED = Choice((100_000, 50), (500_000, 200))  # rows of a worker, landmarks
 TARGET = (1_000_000_000, 28, 1000)  # rows, features, landmarks
 WORKERS = (1, 2, 10, 100)
 LARGE_WORKER = 64e9  # bytes
@@ -88,7 +88,9 @@ def persisted(client, *arrays):
 
 
 # -------------------------------------------------------------------------------------- the table
-def _grid(profile):
+@catalogued("bench-dask", "Fits on a cluster")
+def on_a_cluster(profile):
+    """What does a cluster of two processes cost against two threads of one process?"""
     points = []
     quick = profile == "quick"  # each of its points takes the seconds of a cluster's start
     for work, (p, dtype, rows) in WORKS.items():
@@ -162,6 +164,7 @@ ASKED = (
     _asked(POLYNOMIAL, {"method": MEMORY}, _to_memory),
     _asked(PATH, {"variant": FIT}, times, "ratio: at most 3 times LASN"),
 )
+on_a_cluster.measure(_measure, timing=True, comparison=partial(compared, ASKED))
 
 
 # -------------------------------------------------------------------------------------- the model
@@ -205,11 +208,14 @@ def modelled(costs, rows, workers, *, reductions, products, overhead, before, ke
     return before + rows / workers * each + reductions * (overhead + costs["factor"])
 
 
-def _scaling_grid(profile):
-    rows, k = SCALED.get(profile, SCALED["standard"])
+@catalogued("dask-scaling", "Weak scaling", paper="bench")
+def weak_scaling(profile):
+    """What do more workers bring, by what one block and one reduction take?"""
+    rows, k = SCALED.of(profile)
     return product("generated", "LASN", rows=rows, landmarks=k, columns=22)
 
 
+@weak_scaling.measure(timing=True)
 def _measure_scaling(point, seed):
     """Fits by 1 and by 2 workers, with as many rows each, beside the model; and what the model says
     of a far larger one."""
@@ -261,28 +267,9 @@ def _half_matrix(item, k):
     return np.zeros(k * (k + 1) // 2)
 
 
+@weak_scaling.key_figures
 def _scaling_figures(table):
     """How large the fits are that were measured; seconds are the figure's affair."""
     rows = table[table["fit_seconds"].notna()]
     sizes = zip(rows["workers"], rows["rows_in_all"], rows["landmarks_in_all"], strict=True)
     return {f"{w:.0f} workers": f"{n:,.0f} rows, {k:.0f} landmarks" for w, n, k in sizes}
-
-
-STUDIES = (
-    bench(
-        "bench-dask",
-        "Fits on a cluster",
-        "What does a cluster of two processes cost against two threads of one process?",
-        _grid,
-        _measure,
-        ASKED,
-    ),
-    bench(
-        "dask-scaling",
-        "Weak scaling",
-        "What do more workers bring, by what one block and one reduction take?",
-        _scaling_grid,
-        _measure_scaling,
-        key_figures=_scaling_figures,
-    ),
-)

@@ -1,7 +1,7 @@
 """The figure of weak scaling."""
 
 from kernlab.lab.plots.marks import ticks_at
-from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import method_colour, new_figure
 
 
@@ -27,8 +27,4 @@ def seconds_by_workers(table):
     axes[0].set_ylim(bottom=0.0)
     axes[1].set_yscale("log")
     axes[0].set_ylabel("seconds of a fit")
-    axes[0].legend()
     return drawn
-
-
-FIGURES = declared(globals())

@@ -11,10 +11,10 @@ import numpy as np
 from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import FPC
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.bench.harness import Asked, Growth, bench, timed
-from kernlab.lab.engine import product
+from kernlab.lab.bench.harness import Asked, Growth, compared, timed
+from kernlab.lab.engine import catalogued, product
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, shape_of
-from kernlab.lab.papers.fpc.massive import generated_fit, generated_rows
+from kernlab.lab.papers.fpc.tables import generated_fit, generated_rows
 from kernlab.lab.papers.fpc.toy import MACHINES, course_of, toy
 from kernlab.lab.published import printed
 
@@ -38,7 +38,9 @@ SIZES = {"quick": (1, 1, 2, 200), "standard": (5, 3, 20, 1), "paper": (20, 5, 50
 STEPS_ASKED = {3.2: "3 to 5 iterations", 5.0: "more than 1000 iterations"}
 
 
-def _grid(profile):
+@catalogued("bench-fpc", "FPC against support vector machines, and on millions of rows")
+def polynomials(profile):
+    """How fast and how small is FPC, on thousands of rows and on ten millions?"""
     repeats, grown, tables, share = SIZES[profile]
     sets = [name for name, _ in protocol_rows("fpc-t1")[1]]
     methods = [*MAGIC]
@@ -135,11 +137,4 @@ ASKED = (
     ),
 )  # fmt: skip
 
-STUDY = bench(
-    "bench-fpc",
-    "FPC against support vector machines, and on millions of rows",
-    "How fast and how small is FPC, on thousands of rows and on ten millions?",
-    _grid,
-    _measure,
-    ASKED,
-)
+polynomials.measure(_measure, timing=True, comparison=partial(compared, ASKED))

@@ -10,7 +10,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from kernlab.costs import fastest
-from kernlab.lab.engine import Study
 from kernlab.lab.papers.common.fitting import fitted_row, warm_up
 from kernlab.runtime import for_each_block, row_blocks, thread_count
 
@@ -18,14 +17,6 @@ COLUMNS = [
     "work", "method", "threads", "seconds", "roofline", "memory", "accuracy", "gap", "ratio",
     "asked",
 ]  # fmt: skip
-
-
-def bench(id, title, question, grid, measure, asked=(), **more):
-    """A timing study whose rows are set beside what was asked of them (see `compared`)."""
-    comparison = (lambda table: compared(asked, table)) if asked else None
-    return Study(
-        id, "bench", title, question, grid, measure, timing=True, comparison=comparison, **more
-    )
 
 
 # -------------------------------------------------------------------------------------- timing

@@ -22,7 +22,7 @@ import kernlab
 from kernlab.datasets import load_dataset
 from kernlab.lab.bench import harness
 from kernlab.lab.bench.harness import Asked, Growth, compared
-from kernlab.lab.engine import NotRun, Point, Study, catalogued
+from kernlab.lab.engine import NotRun, Point, catalogued
 from kernlab.lab.engine.parameters import Kind, one_of, several
 from kernlab.lab.papers.common.fitting import shape_of
 
@@ -216,7 +216,7 @@ Checkout = Kind("the folder of another checkout", str)
 @catalogued(
     "bench-limit", "Machines on landmarks against this computer's arithmetic", paper="bench"
 )
-def near_limit(works: WorkNames = None, old: Checkout = None, seed=0):
+def near_limit(profile, works: WorkNames = None, old: Checkout = None, seed=0):
     """How near do fits on landmarks come to the arithmetic that they cannot do without?
 
     Parameters
@@ -225,16 +225,11 @@ def near_limit(works: WorkNames = None, old: Checkout = None, seed=0):
     old : the folder of another checkout of kernlab, whose fits are to stand beside.
     """
     codes = {THIS: ""} | ({OLD: str(Path(old).resolve())} if old else {})
+    tiny = [name for name in WORKS if name.startswith("tiny")]
+    chosen = works or (tiny if profile == "quick" else [n for n in WORKS if n not in tiny])
+    return [
+        Point.make(name, method, checkout=code) for name in chosen for method, code in codes.items()
+    ]
 
-    def grid(profile):
-        tiny = [name for name in WORKS if name.startswith("tiny")]
-        chosen = works or (tiny if profile == "quick" else [n for n in WORKS if n not in tiny])
-        return [
-            Point.make(name, method, checkout=code)
-            for name in chosen
-            for method, code in codes.items()
-        ]
 
-    return Study(
-        grid=grid, measure=_measure, timing=True, comparison=partial(compared, ASKED), seed=seed
-    )
+near_limit.measure(_measure, timing=True, comparison=partial(compared, ASKED))

@@ -22,12 +22,12 @@ from kernlab.estimators import LASN, LLSVM, KernelMachine, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
 from kernlab.lab.bench import harness
-from kernlab.lab.bench.harness import Asked, Growth, bench, roofline, waves
-from kernlab.lab.engine import NotRun, product
+from kernlab.lab.bench.harness import Asked, Growth, compared, roofline, waves
+from kernlab.lab.engine import Choice, NotRun, catalogued, product
 from kernlab.lab.engine.measuring import call_limited
 from kernlab.lab.papers.common import fitting
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, samples, signs, warm_up
-from kernlab.lab.papers.lasn.tables import FIRST_ROWS, SOLVERS, landmarks_per_set
+from kernlab.lab.papers.lasn.studies import FIRST_ROWS, SOLVERS, landmarks_per_set
 from kernlab.rows import as_rows
 from kernlab.solvers import solve_newton
 
@@ -40,8 +40,8 @@ FITS = {("a9a", 200): 8, ("a9a", 1000): 8, ("w8a", 200): 8, ("w8a", 1000): 8, ("
 SWEPT = (50, 100, 200, 500, 1000)
 COSTS = 10.0 ** np.arange(-4, 5)
 MOST_SOLVED = 1000  # landmarks for which LIBLINEAR's solvers are waited for
-GENERATED = {"quick": (2000, 4000, 8000), "standard": (100_000, 300_000, 1_000_000)}
-FILE_ROWS = {"quick": 6000, "standard": 2_000_000}
+GENERATED = Choice((2000, 4000, 8000), (100_000, 300_000, 1_000_000))
+FILE_ROWS = Choice(6000, 2_000_000)
 ROWS = {"covtype-2": (100_000, 20_000)}  # for training and for testing
 CERTIFIED_ROWS = 60_000  # an exact kernel's certificate takes all its values
 TOLERANCES = tuple(10.0**-e for e in range(7))  # LIBLINEAR's, from the loosest
@@ -53,7 +53,9 @@ ADDRESSES = 3e9  # of the process that reads the file: libraries and stacks of t
 BLOCK_OF_TEXT = 50_000
 
 
-def _grid(profile):
+@catalogued("bench-nystrom", "LASN against Nystroem + LinearSVC and LIBSVM")
+def on_landmarks(profile):
+    """How much faster is LASN than today's ways to the same machine?"""
     quick, points = profile == "quick", []
     fits, swept = ([("magic", 100)], "magic") if quick else (FITS, "w8a")
     solved = {"liver-disorders": 145} if quick else landmarks_per_set()
@@ -68,9 +70,8 @@ def _grid(profile):
         points += product("covtype-2", (EXACT, INTEL), "fit", n_landmarks=0)
     points += product(swept, OURS, K_SWEEP, n_landmarks=large)
     points += product(swept, OURS, C_PATH, n_landmarks=min(200, large))
-    sizes, file_rows = (of.get(profile, of["standard"]) for of in (GENERATED, FILE_ROWS))
-    points += product("generated", OURS, "scaling", rows=sizes)
-    points += product("generated", (FROM_FILE, IN_MEMORY), "file", rows=file_rows)
+    points += product("generated", OURS, "scaling", rows=GENERATED.of(profile))
+    points += product("generated", (FROM_FILE, IN_MEMORY), "file", rows=FILE_ROWS.of(profile))
     for name, k in solved.items():
         points += product(name, SOLVERS, TO_GAP, n_landmarks=min(k, MOST_SOLVED))
         points += product(name, [*SOLVERS][1:], DEFAULT, n_landmarks=min(k, MOST_SOLVED))
@@ -336,11 +337,4 @@ ASKED = (
     ),
 )  # fmt: skip
 
-STUDY = bench(
-    "bench-nystrom",
-    "LASN against Nystroem + LinearSVC and LIBSVM",
-    "How much faster is LASN than today's ways to the same machine?",
-    _grid,
-    _measure,
-    ASKED,
-)
+on_landmarks.measure(_measure, timing=True, comparison=partial(compared, ASKED))

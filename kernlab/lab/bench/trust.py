@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from kernlab import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
 from kernlab.datasets import generators as made
 from kernlab.datasets import load_dataset
-from kernlab.lab.engine import Study, catalogued, means, product
+from kernlab.lab.engine import Choice, catalogued, means, product
 from kernlab.lab.engine.measuring import call_limited, peak_memory
 from kernlab.lab.papers.common.fitting import seconds_of, shape_of
 from kernlab.runtime import MemoryLimitError, parse_bytes
@@ -53,8 +53,9 @@ GENERATED = {
     "rare class": partial(make_classification, n_features=9, weights=[0.95], random_state=2),
     "300 features": partial(make_classification, n_features=300, n_informative=5, random_state=3),
 }
-ROWS = {"quick": 400, "standard": 4000, "paper": 10_000}
-LIMITS = {"quick": ("30MB",), "standard": ("30MB", "100MB", "500MB")}
+ROWS = Choice(400, 4000, 10_000)
+CHOSEN = Choice(FEW, (*GENERATED, *SETS))
+LIMITS = Choice(("30MB",), ("30MB", "100MB", "500MB"))
 SHAPES = {  # rows, columns, entries in a row (None: dense), precision, classes
     "dense": (20_000, 20, None, "float64", 2),
     "single": (20_000, 20, None, "float32", 2),
@@ -67,7 +68,7 @@ LARGE = {"long": (100_000, 20, None, "float64", 2)}
 
 # ---------------------------------------------------------------------------------- defaults
 @catalogued("trust-defaults", "What the defaults give on data that nobody tuned for", paper="bench")
-def defaults(datasets=None, seed=0):
+def defaults(profile, datasets=CHOSEN, seed=0):
     """Are the defaults of every machine better than the most frequent class and a linear machine?
 
     Parameters
@@ -75,19 +76,10 @@ def defaults(datasets=None, seed=0):
     datasets : sequence of str, optional
         By default ten generated sets and twelve of the registry; of the quick profile, three.
     """
-
-    def grid(profile):
-        chosen = datasets or (FEW if profile == "quick" else [*GENERATED, *SETS])
-        return product(chosen, list(MACHINES), rows=ROWS[profile])
-
-    return Study(
-        grid=grid,
-        measure=measure_default,
-        key_figures=means("test_accuracy", by=["method"]),
-        seed=seed,
-    )
+    return product(datasets, list(MACHINES), rows=ROWS.of(profile))
 
 
+@defaults.measure(key_figures=means("test_accuracy", by=["method"]))
 def measure_default(point, seed):
     """Accuracy on rows that were set aside, and what the machine warned of."""
     X, y = _rows(point.dataset, point["rows"], seed)
@@ -119,18 +111,14 @@ def _rows(name, n, seed):
 @catalogued(
     "trust-memory", "What fits grow by beside the max_memory that they were given", paper="bench"
 )
-def memory(seed=0):
+def memory(profile, seed=0):
     """Does no fit grow by more than 1.1 times its max_memory and 50 MB, or is it refused before?"""
-
-    def grid(profile):
-        shapes = ("dense", "sparse") if profile == "quick" else SHAPES | LARGE
-        machines = [name for name, make in MACHINES.items() if hasattr(make(), "max_memory")]
-        limits = LIMITS.get(profile, LIMITS["standard"])
-        return product(shapes, machines if profile != "quick" else ["LASN"], limits)
-
-    return Study(grid=grid, measure=measure_memory, key_figures=_promises, seed=seed)
+    shapes = ("dense", "sparse") if profile == "quick" else SHAPES | LARGE
+    machines = [name for name, make in MACHINES.items() if hasattr(make(), "max_memory")]
+    return product(shapes, machines if profile != "quick" else ["LASN"], LIMITS.of(profile))
 
 
+@memory.measure
 def measure_memory(point, seed):
     """One fit in a process of its own: promise, growth, and their ratio."""
     arguments = (point.dataset, point.method, point.variant, seed)
@@ -170,6 +158,7 @@ def _random_rows(shape, seed):
     return sp.csr_matrix((np.ones(n * entries, dtype), places), (n, p)), draw.integers(0, 2, n)
 
 
+@memory.key_figures
 def _promises(table):
     """How many promises were kept, and the largest ratio among those that were not refused."""
     kept, refused = table["is_kept"].astype(bool), table["is_refused"].astype(bool)

@@ -132,10 +132,32 @@ KNOWN |= {name: several(kind) for kind, names in _SEVERAL.items() for name in na
 """What parameters of these names are, unless a study annotates one with a kind of its own."""
 
 
+PROFILE = "profile"  # a study function that has it is given the name of the profile
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What None stands for under each profile: as the default of a study's parameter.
+
+    What is not said of the profile "paper" is as under "standard", and that as under "quick".
+    """
+
+    quick: object
+    standard: object = None
+    paper: object = None
+
+    def of(self, profile):
+        standard = self.quick if self.standard is None else self.standard
+        paper = standard if self.paper is None else self.paper
+        return {"quick": self.quick, "standard": standard, "paper": paper}[profile]
+
+
 def kinds_of(function):
     """The kind of each parameter of a study function, by name, and the defaults."""
     kinds, defaults = {}, {}
     for name, parameter in inspect.signature(function).parameters.items():
+        if name == PROFILE:
+            continue
         annotated = parameter.annotation
         kinds[name] = annotated if isinstance(annotated, Kind) else KNOWN.get(name)
         if kinds[name] is None or parameter.default is parameter.empty:

@@ -7,9 +7,10 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
+from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +19,7 @@ import pandas as pd
 
 from kernlab.datasets import row_labels
 from kernlab.lab.engine.errors import ParameterError
-from kernlab.lab.engine.parameters import checked, kinds_of
+from kernlab.lab.engine.parameters import PROFILE, Choice, checked, kinds_of
 from kernlab.lab.published import published
 
 Scalar = str | int | float | bool | None
@@ -257,6 +258,12 @@ class Comparison:
         return as_cells(found)
 
 
+def _compared(measured, table):
+    """What a function gives for comparison as a table: that itself, or `as_cells` of it."""
+    found = measured(table)
+    return found if isinstance(found, pd.DataFrame) else as_cells(found)
+
+
 def as_cells(cells):
     """Tuples (row, column, value[, reason]) as a table; without value and reason they are dropped.
 
@@ -307,6 +314,32 @@ def means(*columns, by=("dataset", "method", "variant")):
     return key_figures
 
 
+def figures_by(label, text, where=None):
+    """Key figures: for each combination of the label's {places} what `text` says of its rows.
+
+    Parameters
+    ----------
+    label : str
+        Such as "{dataset}, h = {h:g}", filled in from columns; what is empty is left out.
+    text : callable or str
+        Rows -> text, or a template that the last row fills in.
+    where : callable, optional
+        Table -> which rows count.
+    """
+    places = [name for _, name, *_ in Formatter().parse(label) if name]
+
+    def key_figures(table):
+        rows = table if where is None else table[where(table)]
+        figures = {}
+        for values, group in rows.groupby(places, sort=False):
+            filled = label.format(**dict(zip(places, values, strict=True)))
+            told = text(group) if callable(text) else text.format(**group.iloc[-1])
+            figures[filled.replace(", ,", ",").removesuffix(", ")] = told
+        return figures
+
+    return key_figures
+
+
 # ----------------------------------------------------------------------------- the study
 @dataclass(frozen=True)
 class Study:
@@ -328,7 +361,7 @@ class Study:
         Table -> rounded text by label; the mean accuracies by default.
     measured : sequence of Cell, or callable, optional
         What stands beside the numbers that the paper prints: cells, or a function from the table
-        to the columns row, column, value and reason.
+        to tuples (row, column, value[, reason]) or a table of them; see `as_cells`.
     tolerances : mapping
         From a printed column to its `Tolerance`, where `measured` is a function. A label may have
         {places} that match anything.
@@ -369,6 +402,8 @@ class Study:
             tolerances = {cell.label: cell.tolerance for cell in cells} | dict(self.tolerances)
             object.__setattr__(self, "tolerances", tolerances)
             object.__setattr__(self, "measured", Comparison(self.catalogue_id, cells))
+        elif self.measured is not None:
+            object.__setattr__(self, "measured", functools.partial(_compared, self.measured))
         object.__setattr__(self, "tolerances", Templates(self.tolerances))
 
     @property
@@ -383,16 +418,19 @@ class Study:
 
 
 class StudyFunction:
-    """A function of parameters that returns a `Study`, under one or several ids; see `catalogued`.
+    """What `catalogued` makes of a function of parameters that gives a study's points.
 
-    Calling it gives the study of the id whose own arguments are those given.
+    Calling it gives the `Study` of the id whose own arguments are those given. What else belongs to
+    the study is put on its functions: `measure`, `key_figures` and `measured`. Where these take
+    parameters of the study beside what they are given, they get them by name.
     """
 
     def __init__(self, function):
         functools.update_wrapper(self, function)
         self._function = function
+        self._takes_profile = PROFILE in inspect.signature(function).parameters
         self._kinds, self._defaults = kinds_of(function)
-        self._entries = {}
+        self._entries, self._fields, self._when = {}, {}, {}
 
     @property
     def ids(self):
@@ -400,14 +438,48 @@ class StudyFunction:
 
     def choices(self, id):
         """The kind and the default of each parameter that a reader of this id may turn."""
-        own = self._entries[id][2]
-        return {n: (k, self._defaults[n]) for n, k in self._kinds.items() if n not in own}
+        own, defaults = self._entries[id][2], self._defaults
+        told = {n: None if isinstance(d, Choice) else d for n, d in defaults.items()}
+        return {n: (k, told[n]) for n, k in self._kinds.items() if n not in own}
 
     def enter(self, id, title, paper, own):
         """One more id, with the arguments that are its own."""
         own = checked(own, self._kinds, id)
         self._entries = {id: (title, paper or id.partition("-")[0], own), **self._entries}
 
+    # -------------------------------------------------------------- what is said of its points
+    def measure(self, function=None, **fields):
+        """The function that measures a point, and other fields of the `Study`."""
+        if function is None:
+            return functools.partial(self.measure, **fields)
+        self._fields |= {"measure": function, **fields}
+        return function
+
+    def key_figures(self, label, where=None):
+        """The function that tells of the table; with a label, of groups: see `figures_by`."""
+
+        def enter(text):
+            self._fields["key_figures"] = figures_by(label, text, where)
+            return text
+
+        if callable(label):
+            self._fields["key_figures"] = label
+        return label if callable(label) else enter
+
+    def measured(self, tolerances, **when):
+        """The function that gives the numbers to compare, with their tolerances by label.
+
+        Where `when` says what parameters have to be, there is no comparison with others.
+        """
+
+        def enter(function):
+            self._fields |= {"measured": function, "tolerances": tolerances}
+            self._when = when
+            return function
+
+        return enter
+
+    # ----------------------------------------------------------------------------- the studies
     def __call__(self, *arguments, **named):
         if len(arguments) > len(self._kinds):
             raise ParameterError(f"{self.__name__} takes at most {len(self._kinds)} parameters")
@@ -431,21 +503,38 @@ class StudyFunction:
         values = standard | given
         changed = {name: value for name, value in values.items() if value != standard[name]}
         told = hashlib.sha256(json.dumps(changed, sort_keys=True, default=str).encode()).hexdigest()
-        study = self._function(**values)
-        summary = " ".join((inspect.getdoc(self._function) or "").split("\n\n")[0].split())
-        return replace(
-            study,
+        fields = {name: _bound(name, field, values) for name, field in self._fields.items()}
+        if any(values[name] != value for name, value in self._when.items()):
+            fields["measured"] = None
+        return Study(
             id=f"{id}@{told[:6]}" if changed else id,
             paper=paper,
-            title=study.title or title,
-            question=study.question or summary,
+            title=title,
+            question=" ".join((inspect.getdoc(self._function) or "").split("\n\n")[0].split()),
+            grid=functools.partial(self._points, values),
             seed=values.get("seed", 0),
             parameters=MappingProxyType(changed),
+            **fields,
         )
+
+    def _points(self, values, profile):
+        chosen = {n: v.of(profile) if isinstance(v, Choice) else v for n, v in values.items()}
+        return self._function(**chosen, **({PROFILE: profile} if self._takes_profile else {}))
+
+
+def _bound(name, field, values):
+    """A field with the parameters of the study that it takes; `needs` may be a function of them."""
+    if name not in ("key_figures", "measured", "needs") or not callable(field):
+        return field
+    takes = list(inspect.signature(field).parameters)
+    if name == "needs":
+        return field(**{each: values[each] for each in takes})
+    given = {each: values[each] for each in takes[1:] if each in values}  # beside the table
+    return functools.partial(field, **given) if given else field
 
 
 def catalogued(id, title="", *, paper="", **own):
-    """Make a function that returns a `Study` known under an id.
+    """Make a function that gives the points of a `Study` known under an id.
 
     Parameters
     ----------

@@ -10,10 +10,3 @@ from kernlab.lab.explorers.nystrom import bandwidth, fourier, landmark_path, lan
 from kernlab.lab.explorers.sparse import compact_shape, shattering, sparse_kernel
 
 EXPLORERS = {name: each for name, each in globals().items() if isinstance(each, Declared)}
-
-__all__ = [
-    "EXPLORERS", "Declared", "Explorer", "bandwidth", "block_passes", "compact_shape", "fourier",
-    "fpc_degrees", "fpc_noise", "fpc_scale", "fpc_stopping", "hss_admm", "hss_matrix",
-    "landmark_path", "landmarks", "newton", "pairs", "playground", "shattering", "solver_race",
-    "sparse_kernel", "two_machines",
-]  # fmt: skip

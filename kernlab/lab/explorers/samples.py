@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from kernlab.datasets import Dataset, generators, load_dataset
+from kernlab.lab.papers.common.fitting import dense
 
 SETS = ("magic", "spambase", "breast-cancer", "checkerboard")
 _MAKERS = {
@@ -112,7 +113,7 @@ def _rows(sample, most, plane):
     else:
         data = sample.own or load_dataset(sample.name, scaling="standard")
         parts = (data.X_train[:most], data.y_train[:most], data.X_test, data.y_test)
-        rows, positive = Rows(*(_dense(part) for part in parts)), data.info["positive"]
+        rows, positive = Rows(*(dense(part) for part in parts)), data.info["positive"]
     classes = np.unique(rows.y)
     if len(classes) != 2:
         raise ValueError(f"{sample.name} has {len(classes)} classes: explorers show two")
@@ -126,13 +127,9 @@ def _rows(sample, most, plane):
 
 
 def _scaled(X, y, X_test, y_test):
-    scaler = StandardScaler().fit(_dense(X))
-    X, X_test = (scaler.transform(_dense(part)) for part in (X, X_test))
+    scaler = StandardScaler().fit(dense(X))
+    X, X_test = (scaler.transform(dense(part)) for part in (X, X_test))
     return Rows(X, np.asarray(y), X_test, np.asarray(y_test))
-
-
-def _dense(part):
-    return part.toarray() if hasattr(part, "toarray") else np.asarray(part)
 
 
 def samples(own, *, toys=(), sets=()):

@@ -14,6 +14,9 @@ _GAP_IN_POINTS = 8.0
 def label_lines(ax, fontsize=8.0):
     """Write each line's own label in its colour at the right edge, level with the line's end.
 
+    What is drawn for a study gets this done where there is no legend. A label that is written
+    already, or begins with an underscore, is left out.
+
     Labels that would overlap are moved apart as little as possible (least squares under a smallest
     distance, which is an isotonic regression) and a thin leader joins each to its line. Call it
     last, when limits, scales and titles stand.
@@ -29,7 +32,11 @@ def label_lines(ax, fontsize=8.0):
     list of Annotation
         From bottom to top.
     """
-    labelled = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+    written = {text.get_text() for text in ax.texts}
+    named = [(line, str(line.get_label())) for line in ax.get_lines()]
+    labelled = [line for line, name in named if name[:1] != "_" and name not in written]
+    if not labelled:
+        return []
     # Layout first: only then is the height known that the labels have to share.
     ax.figure.draw_without_rendering()
     height = ax.get_window_extent().height * 72 / ax.figure.dpi

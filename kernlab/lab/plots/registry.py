@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kernlab.lab.engine.rows import OK
+from kernlab.lab.plots.labels import label_lines
 from kernlab.lab.plots.marks import tidy_log_axis
 from kernlab.lab.plots.style import house_style, message_figure
 from kernlab.paths import output_dir
@@ -35,7 +36,8 @@ class FigureSpec:
         What is shown, on which axes, and what to see in it: for a reader who has only this.
     draw : callable
         DataFrame -> Figure. It is handed the finished rows only, in the house style; where none has
-        finished it is not called, and the figure says so.
+        finished it is not called, and the figure says so. Lines that have labels get them written
+        beside them, where there is no legend.
     """
 
     study: str
@@ -180,6 +182,9 @@ def _on_finished_rows(draw, study):
         if len(rows):
             with house_style():
                 figure = draw(rows)
+                for ax in figure.axes:
+                    if ax.get_legend() is None:
+                        label_lines(ax)
                 for ax in figure.axes:
                     tidy_log_axis(ax.xaxis)
                     tidy_log_axis(ax.yaxis)

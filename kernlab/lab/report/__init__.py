@@ -2,5 +2,3 @@
 
 from kernlab.lab.report.page import build_report
 from kernlab.lab.report.scoring import scorecard
-
-__all__ = ["build_report", "scorecard"]

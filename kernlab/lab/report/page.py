@@ -234,6 +234,7 @@ def _study_table(study_id, table, provenance, links):
     constant = {n: table[n].iloc[0] for n in same if n not in _ALWAYS_SHOWN}
     varying = [name for name in filled if name not in constant]
     shown = table[varying].head(ROW_LIMIT)
+    numeric = set(table.select_dtypes("number"))
     study = STUDIES.get(study_id)
     recorded = int((table["source"] == "recorded").sum()) if "source" in table else 0
     return {
@@ -245,7 +246,7 @@ def _study_table(study_id, table, provenance, links):
         "recorded": recorded,
         "unfinished": len(table) - len(finished(table)),
         "constant": [(name, _cell(name, value)["text"]) for name, value in constant.items()],
-        "columns": [{"name": name, "numeric": _is_numeric(table[name])} for name in varying],
+        "columns": [{"name": name, "numeric": name in numeric} for name in varying],
         "cells": [
             [_cell(name, value) for name, value in zip(varying, row, strict=True)]
             for row in shown.itertuples(index=False)
@@ -253,10 +254,6 @@ def _study_table(study_id, table, provenance, links):
         "provenance": f"tables/{study_id}.provenance.json" if study_id in provenance else None,
         "links": [pair for pair in links(study_id) if pair[0] != "rows"],
     }
-
-
-def _is_numeric(column):
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def _cell(name, value):

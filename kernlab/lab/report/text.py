@@ -81,6 +81,12 @@ def as_duration(seconds):
     return f"{whole} s"
 
 
+def count(number, noun):
+    """So many of them: 1 study, 2 studies."""
+    several = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number} {noun if number == 1 else several}"
+
+
 def align(rows, header):
     """Rows of texts as lines with aligned columns."""
     lines = [list(map(str, header)), *[list(map(str, row)) for row in rows]]

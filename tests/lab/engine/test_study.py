@@ -11,6 +11,7 @@ from kernlab.lab import published, study
 from kernlab.lab.catalogue import FUNCTIONS, STUDIES, collect
 from kernlab.lab.engine import (
     Cell,
+    Choice,
     ParameterError,
     Point,
     Study,
@@ -97,16 +98,27 @@ def test_other_parameters_have_a_key_of_their_own_and_the_same_draws():
 
 
 def test_a_function_may_serve_several_ids_and_have_kinds_of_its_own():
+    one = Choice(1.0, 2.0)
+
     @catalogued("tiny-a", "A", size="small")
     @catalogued("tiny-b", "B", paper="across", size="large")
-    def tiny(steps: several(KNOWN["C"]) = None, size: one_of("small", "large") = "large"):
+    def tiny(steps: several(KNOWN["C"]) = one, size: one_of("small", "large") = "large"):
         """Does it work?
 
         More.
         """
-        return Study(grid=lambda profile: product("toy", size, steps=steps or 1.0), measure=len)
+        return product("toy", size, steps=steps)
+
+    @tiny.measured({"steps": Tolerance(absolute=1)}, size="large")
+    def compared(table, size):
+        yield size, "steps", 1.0
 
     assert tiny.ids == ("tiny-a", "tiny-b")
+    assert tiny.choices("tiny-a").keys() == {"steps"}
+    assert tiny.choices("tiny-a")["steps"][1] is None
+    assert [[p["steps"] for p in tiny().grid(of)] for of in ("quick", "paper")] == [[1.0], [2.0]]
+    assert tiny().measured(None).loc[0, "row"] == "large"
+    assert tiny(size="small").measured is None
     assert tiny().id == "tiny-b"
     assert tiny(size="small").id == "tiny-a"
     assert (tiny().paper, tiny(size="small").paper) == ("across", "tiny")

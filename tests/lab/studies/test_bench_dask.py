@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from kernlab.lab.bench import dask as bench
-from kernlab.lab.bench.figures import FIGURES
+from kernlab.lab.catalogue import FIGURES
+from kernlab.lab.engine import Choice
 from kernlab.lab.engine.run import execute
 
 COSTS = {"features": 2.0, "pass": 0.5, "product": 3.0, "factor": 7.0, "active": 0.25}
@@ -36,18 +37,17 @@ def test_what_was_asked_stands_beside_what_was_reached():
             row(bench.PATH, bench.MEMORY, 100, 11.0),
         ]
     )
-    lines = bench.STUDIES[0].comparison(table)
+    lines = bench.on_a_cluster().comparison(table)
     assert lines["ratio"].tolist() == pytest.approx([1.5, 1.5, 2.0])
     assert "1.5 times memory's; objective to 1e-9 (off by 0e+00)" in lines["asked"][0]
 
 
 def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, tmp_path):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    monkeypatch.setitem(bench.SCALED, "quick", (20_000, 20))
-    (study,) = [study for study in bench.STUDIES if study.id == "dask-scaling"]
-    table = execute(study, out=tmp_path, progress=False).table
+    monkeypatch.setattr(bench, "SCALED", Choice((20_000, 20)))
+    table = execute(bench.weak_scaling(), out=tmp_path, progress=False).table
     assert set(table["status"]) == {"ok"}, table["message"].tolist()
     assert table["workers"].tolist() == [1, 2, 1, 2, 10, 100]
     assert (table["model_seconds"] > 0).all()
     assert table["fit_seconds"].notna().sum() == 2
-    assert len(FIGURES[0].draw(table).axes) == 2
+    assert len(FIGURES["dask-scaling"][0].draw(table).axes) == 2

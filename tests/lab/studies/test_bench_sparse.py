@@ -49,8 +49,8 @@ def test_every_line_that_is_asked_for_has_its_points():
         assert {point["share"] for point in curve} == set(bench_sparse.SHARES)
         assert {NEWTON, EXACT} <= {point.method for point in curve}
     assert {point["rows"] for point in points if point.variant == "scaling"} >= {10**5, 10**6}
-    predicted = [STUDY.predict_seconds(point) or 0.0 for point in points]
-    assert sum(seconds for seconds in predicted if seconds < 300.0) < 720.0
+    predicted = [STUDY.predict_seconds(point) for point in points]
+    assert sum(seconds is not None for seconds in predicted) == len(bench_sparse.SECONDS)
 
 
 def sized(n_bytes):

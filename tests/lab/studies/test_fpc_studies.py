@@ -6,7 +6,7 @@ import pytest
 from quick_rows import drawn, measured
 
 from kernlab.lab.catalogue import STUDIES
-from kernlab.lab.papers.fpc.noise import READINGS, errors_at
+from kernlab.lab.papers.fpc.simulations import READINGS, errors_at
 from kernlab.lab.papers.fpc.tables import BUDGETS, sparsity, tuned
 from kernlab.lab.papers.fpc.theory import (
     dual_value,

@@ -4,8 +4,8 @@ import pytest
 
 from kernlab.lab.catalogue import STUDIES
 from kernlab.lab.engine import Point
-from kernlab.lab.papers.lasn import tables as lasn_tables
-from kernlab.lab.papers.lasn.tables import landmarks_per_set
+from kernlab.lab.papers.lasn import studies as lasn_studies
+from kernlab.lab.papers.lasn.studies import landmarks_per_set
 from kernlab.lab.published import published
 
 AT_HAND = ("skin_nonskin", "mushrooms", "madelon", "w4a", "w8a", "a1a", "a8a", "liver-disorders")
@@ -18,9 +18,9 @@ def test_printed_rows_are_clustered_as_the_paper_does_and_others_at_random(monke
         taken[data.info["split"]] = model.landmark_params
         return {}
 
-    monkeypatch.setattr(lasn_tables, "fitted_row", fitted)
-    monkeypatch.setattr(lasn_tables, "load_dataset", lambda name, paper, split: Loaded(split))
-    monkeypatch.setattr(lasn_tables, "warm_up", lambda *_: None)
+    monkeypatch.setattr(lasn_studies, "fitted_row", fitted)
+    monkeypatch.setattr(lasn_studies, "load_dataset", lambda name, paper, split: Loaded(split))
+    monkeypatch.setattr(lasn_studies, "warm_up", lambda *_: None)
     for split in ("printed", "site"):
         point = Point.make("w4a", "LASN", split, C=10.0, n_landmarks=20)
         STUDIES["lasn-t4"].measure(point, 0)

@@ -17,8 +17,13 @@ from kernlab.lab.engine import Point
 from kernlab.lab.papers.sparse import shatter as sparse_shatter
 from kernlab.lab.papers.sparse import suited as sparse_suited
 from kernlab.lab.papers.sparse import table as sparse_table
-from kernlab.lab.papers.sparse.cost import sigma_for
-from kernlab.lab.papers.sparse.matrix import DENSE_ROWS, SIGMA, arrowhead_matrix, roll
+from kernlab.lab.papers.sparse.matrix import (
+    DENSE_ROWS,
+    SIGMA,
+    arrowhead_matrix,
+    roll,
+    sigma_for,
+)
 from kernlab.lab.published import published
 from kernlab.lab.report.scoring import score
 

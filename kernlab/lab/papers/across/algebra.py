@@ -1,5 +1,6 @@
 """The algebra: every approximation with every solver that can use it, on the same rows."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -8,13 +9,12 @@ from kernlab.approximations import APPROXIMATIONS
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.estimators import KernelMachine
 from kernlab.kernels import resolve_gamma
-from kernlab.lab.engine import NotRun, Study, catalogued, one_of, per_cent, product, several
+from kernlab.lab.engine import Choice, NotRun, catalogued, one_of, per_cent, product, several
 from kernlab.lab.papers.across.protocol import loaded, scaling_of, some_rows
 from kernlab.lab.papers.common.fitting import fitted_row
 from kernlab.solvers import SOLVERS
 
-ROWS = {"quick": 300, "standard": 3000, "paper": 20_000}
-SETS = {"quick": ("magic",), "standard": ("magic", "cod-rna", "a9a")}
+SETS = Choice(("magic",), ("magic", "cod-rna", "a9a"))
 TEST_ROWS = 2000
 # Kernels of its own: a polynomial's degree takes the place of gamma.
 OWN_KERNEL = ("polynomial",)
@@ -22,8 +22,9 @@ OWN_KERNEL = ("polynomial",)
 
 @catalogued("algebra", "Every approximation with every solver", paper="across")
 def algebra(
-    datasets=None, approximations: several(one_of(*APPROXIMATIONS)) = None,
-    solvers: several(one_of(*SOLVERS)) = None, n_landmarks=100, rows=None, C=1.0, seed=0,
+    datasets=SETS, approximations: several(one_of(*APPROXIMATIONS)) = Choice(tuple(APPROXIMATIONS)),
+    solvers: several(one_of(*SOLVERS)) = Choice(tuple(SOLVERS)), n_landmarks=100,
+    rows=Choice(300, 3000, 20_000), C=1.0, seed=0,
 ):  # fmt: skip
     """Which solvers can use which approximation, and do they agree where they solve one problem?
 
@@ -31,20 +32,14 @@ def algebra(
 
     Of landmarks there are as many for Nystrom and reduced maps, and twice as many Fourier features.
     """
-
-    def grid(profile):
-        pairs = [(a, s) for a in approximations or APPROXIMATIONS for s in solvers or SOLVERS]
-        size = {"rows": rows or ROWS[profile], "n_landmarks": n_landmarks, "C": C}
-        points = []
-        for name in datasets or SETS.get(profile, SETS["standard"]):
-            for a, s in pairs:
-                one = {"approximation": a, "solver": s, "loss": SOLVERS[s].losses[0]}
-                points += product(name, f"{a} + {s}", scaling=scaling_of(name), **one, **size)
-        return points
-
-    return Study(grid=grid, measure=measure_pair, timing=True, key_figures=_agreement)
+    size, points = {"rows": rows, "n_landmarks": n_landmarks, "C": C}, []
+    for name, a, s in itertools.product(datasets, approximations, solvers):
+        one = {"approximation": a, "solver": s, "loss": SOLVERS[s].losses[0]}
+        points += product(name, f"{a} + {s}", scaling=scaling_of(name), **one, **size)
+    return points
 
 
+@algebra.measure(timing=True)
 def measure_pair(point, seed):
     """Fit one pair; where the parts do not fit the reason is what the machine says."""
     data = loaded(point.dataset, point["scaling"], point["rows"], TEST_ROWS, point.repeat)
@@ -96,6 +91,7 @@ def disagreement(table):
     return (groups.max() - groups.min()) / groups.min()
 
 
+@algebra.key_figures
 def _agreement(table):
     figures = {}
     for name, rows in table[table["error"].notna()].groupby("dataset", sort=False):

@@ -13,11 +13,10 @@ from kernlab.costs import rates
 from kernlab.datasets import generators, load_dataset
 from kernlab.estimators import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
 from kernlab.kernels import resolve_gamma
-from kernlab.lab.engine import NotRun, Positive, Study, catalogued, one_of, product, several
+from kernlab.lab.engine import Choice, NotRun, Positive, catalogued, one_of, product, several
 from kernlab.lab.engine.measuring import peak_memory
-from kernlab.lab.papers.across.contestants import CONTESTANTS
+from kernlab.lab.papers.across.contestants import CONTESTANTS, SHARE
 from kernlab.lab.papers.across.protocol import foretold
-from kernlab.lab.papers.common.cells import figures_by
 from kernlab.lab.papers.common.fitting import fitted_row, samples, seconds_of, shape_of, unfinished
 
 MACHINES = {
@@ -42,35 +41,28 @@ MACHINES = {
     "exact + Newton": lambda k: KernelMachine("exact", gamma="variance"),
 }  # fmt: skip
 WITH_LANDMARKS = ("LASN", "LLSVM", "LLSVM, one pass", "Fourier + Newton", "Nystrom + LIBLINEAR")
-LANDMARKS = {"quick": (50, 200), "standard": (100, 400, 1500)}
-SETS = {"quick": ("magic",), "standard": ("magic", "a9a", "ijcnn1", "cod-rna", "mnist")}
+LANDMARKS = Choice((50, 200), (100, 400, 1500))
+SETS = Choice(("magic",), ("magic", "a9a", "ijcnn1", "cod-rna", "mnist"))
 MOST_ROWS = {"exact + Newton": 4000, "Nystrom + interior point": 20_000}
-CAP = {"quick": 20.0, "standard": 60.0, "paper": 3600.0}
+CAP = Choice(20.0, 60.0, 3600.0)
 TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3
 
 
 @catalogued("costs", "Predicted and measured time and memory", paper="across")
-def costs(datasets=None, landmarks=None, rows=None, seed=0):
+def costs(profile, datasets=SETS, landmarks=LANDMARKS, rows=Choice(1000, 0), seed=0):
     """How well are the time and the memory of a fit known before it is begun?
 
     `landmarks` are Fourier features, too; `rows` those of the training part, at most.
     """
-
-    def grid(profile):
-        quick = profile == "quick"
-        known = "quick" if quick else "standard"
-        size = {"rows": rows or (1000 if quick else 0), "cap": CAP[profile]}
-        points = []
-        for name in datasets or SETS[known]:
-            ks = landmarks or LANDMARKS[known]
-            others = [machine for machine in MACHINES if machine not in WITH_LANDMARKS]
-            points += product(name, WITH_LANDMARKS, n_landmarks=ks, **size)
-            points += product(name, others, n_landmarks=ks[0], **size)
-        return points
-
-    return Study(grid=grid, measure=measure_cost, timing=True, key_figures=within)
+    size, points = {"rows": rows, "cap": CAP.of(profile)}, []
+    for name in datasets:
+        others = [machine for machine in MACHINES if machine not in WITH_LANDMARKS]
+        points += product(name, WITH_LANDMARKS, n_landmarks=landmarks, **size)
+        points += product(name, others, n_landmarks=landmarks[0], **size)
+    return points
 
 
+@costs.measure(timing=True)
 def measure_cost(point, seed):
     """Predict, then fit, unless that is predicted to take longer than the cap."""
     data = load_dataset(point.dataset, scaling="standard" if point.dataset != "mnist" else "unit")
@@ -110,6 +102,7 @@ def give_back():
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@costs.key_figures
 def within(table):
     """Shares of the fits that took what was predicted; times and bytes differ from run to run."""
     return {"fits beside their predictions": f"{len(table)}"}
@@ -117,55 +110,38 @@ def within(table):
 
 METHODS = tuple(n for n, one in CONTESTANTS.items() if one.kind != "null" and not one.package)
 LANDMARKED = ("LLSVM", "LASN", "Nystroem + LinearSVC", "Fourier + Newton")
-SIZES = {
-    "quick": (250, 500, 1000),
-    "standard": (1000, 4000, 16_000, 64_000, 256_000, 1_000_000),
-    "paper": (1000, 10_000, 100_000, 1_000_000, 10_000_000),
-}
-RANKS = {"quick": (50, 100, 200), "standard": (50, 100, 200, 400, 800, 1600)}
-ROWS_OF_RANKS = {"quick": 1000, "standard": 20_000, "paper": 200_000}
-CAPS = {"quick": 5.0, "standard": 10.0, "paper": 3600.0}
+SIZES = Choice(
+    (250, 500, 1000),
+    (1000, 4000, 16_000, 64_000, 256_000, 1_000_000),
+    (1000, 10_000, 100_000, 1_000_000, 10_000_000),
+)
+RANKS = Choice((50, 100, 200), (50, 100, 200, 400, 800, 1600))
+ROWS_OF_RANKS = Choice(1000, 20_000, 200_000)
 TEST_ROWS, GAMMA, COST = 2000, 16.0, 1.0
 UPPER = 0.5  # the slope is that of the sizes from this share of the decades on
 
 
 @catalogued("scaling", "How time and memory grow", paper="across")
 def scaling(
-    methods: several(one_of(*METHODS)) = None, sizes=None, ranks=None, cap: Positive = None,
-    repeats=None, seed=0,
+    profile, methods: several(one_of(*METHODS)) = Choice(METHODS), sizes=SIZES, ranks=RANKS,
+    cap: Positive = Choice(5.0, 10.0, 3600.0), repeats=Choice(1, 1, 3), seed=0,
 ):  # fmt: skip
     """How do time and memory grow with the rows, and with the landmarks, and where do they end?
 
     On a checkerboard, each method with the middle value of its dial and one setting of all else;
     landmarks (or random features) on a fixed number of rows. `cap` is the seconds of a fit.
     """
-
-    def grid(profile):
-        limits = {"cap": cap or CAPS[profile]}
-        times = repeats or (3 if profile == "paper" else 1)
-        chosen = methods or METHODS
-        points = []
-        for method in chosen:
-            size = {"size": sizes or SIZES[profile], "dial": _middle(method)}
-            points += product("checkerboard", method, "rows", times, **size, **limits)
-        landmarked = [method for method in chosen if method in LANDMARKED]
-        size = {"size": ROWS_OF_RANKS[profile]}
-        size["dial"] = ranks or RANKS.get(profile, RANKS["standard"])
-        return points + product("checkerboard", landmarked, "landmarks", times, **size, **limits)
-
-    return Study(
-        grid=grid,
-        measure=measure_size,
-        timing=True,
-        key_figures=figures_by("{method}", _largest, lambda table: table["variant"] == "rows"),
-    )
+    points = []
+    for method in methods:
+        one = CONTESTANTS[method]  # the middle of its dial
+        dial = one.values[len(one.values) // 2] if one.dial != SHARE else 1.0
+        points += product("checkerboard", method, "rows", repeats, size=sizes, dial=dial, cap=cap)
+    landmarked = [method for method in methods if method in LANDMARKED]
+    size = {"size": ROWS_OF_RANKS.of(profile), "dial": ranks, "cap": cap}
+    return points + product("checkerboard", landmarked, "landmarks", repeats, **size)
 
 
-def _middle(method):
-    values = CONTESTANTS[method].values
-    return values[len(values) // 2] if CONTESTANTS[method].dial != "share of rows" else 1.0
-
-
+@scaling.measure(timing=True)
 def measure_size(point, seed):
     """Fit so many generated rows, where fits on fewer foretell that it ends within the cap."""
     n, contestant = point["size"], CONTESTANTS[point.method]
@@ -212,5 +188,6 @@ def exponents(table):
     return pd.DataFrame(found)
 
 
+@scaling.key_figures("{method}", lambda table: table["variant"] == "rows")
 def _largest(rows):
     return f"{rows['size'].max():,.0f} rows"

@@ -13,7 +13,7 @@ from kernlab.datasets import generators, load_dataset
 from kernlab.estimators import FPC, LASN, KernelMachine, SparseCholeskySVC
 from kernlab.kernels import make_kernel, total_variance
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine import Study, catalogued, one_of, product, several
+from kernlab.lab.engine import Choice, catalogued, one_of, product, several
 from kernlab.lab.papers.common.fitting import accuracy, signs
 
 PRINTED, CORRECTED = "printed", "corrected"
@@ -231,7 +231,7 @@ def _single_precision(variant, seed):
 ERRATA = {
     "lasn 1": Erratum(
         "LASN, eq. 3", r"$\max(0,\ y f(x))^2$", r"$\max(0,\ 1 - y f(x))^2$", "loss",
-        "margin $y f(x)$", _loss, "generated"),
+        "margin $y f(x)$", _loss, "gaussians"),
     "lasn 2": Erratum(
         "LASN, Section 6", r"mean of $|x_i - x_j|^2$", r"mean of $|x_i - \bar x|^2$",
         r"$\gamma$ of a9a", "", _divisor, "a9a", published=7.67),
@@ -246,10 +246,10 @@ ERRATA = {
         "test error (mushrooms)", "landmarks k", _first_rows, "mushrooms"),
     "sparse 16": Erratum(
         "Sparse, eq. 5", r"$y_i f(x_i) \geq 1 + \xi_i$", r"$y_i f(x_i) \geq 1 - \xi_i$",
-        "constraints can hold", "distance of the classes", _slack, "generated"),
+        "constraints can hold", "distance of the classes", _slack, "gaussians"),
     "sparse 17": Erratum(
         "Sparse, Section 3", r"smallest $l \geq \lfloor n/2 \rfloor + 1$", "the next odd one",
-        "exponent l", "features n", _exponent, "generated"),
+        "exponent l", "features n", _exponent, "gaussians"),
     "sparse 18": Erratum(
         "Sparse, listing", r"$\lambda = \lambda_F[P]$", r"$\lambda = \lambda_F[P^{-1}]$",
         "test error (pendigits)", "share of $K$ kept", _permutation, "pendigits",
@@ -277,48 +277,34 @@ ERRATA = {
 
 
 @catalogued("errata", "What the papers' misprints cost", paper="across")
-def errata(which: several(one_of(*ERRATA)) = None, seed=0):
+def errata(which: several(one_of(*ERRATA)) = Choice(tuple(ERRATA)), seed=0):
     """What changes when a formula is taken as printed, and when it is corrected?
 
     `which` are keys of `ERRATA`, such as "hss 25".
     """
-
-    def grid(profile):
-        return [
-            point
-            for name in which or ERRATA
-            for point in product(_set_of(name), name, (PRINTED, CORRECTED))
-        ]
-
-    return Study(grid=grid, measure=measure_erratum, key_figures=_differences)
+    return [
+        point
+        for name in which
+        for point in product(ERRATA[name].dataset, name, (PRINTED, CORRECTED))
+    ]
 
 
-def _set_of(name):
-    own = ERRATA[name].dataset
-    return "gaussians" if own == "generated" else own
-
-
+@errata.measure
 def measure_erratum(point, seed):
     """One formula, run."""
     values = ERRATA[point.method].run(point.variant, seed)
     return [{"x": float(x), "value": float(value)} for x, value in values]
 
 
+@errata.key_figures
 def _differences(table):
-
-    def said(name, form):
-        return f"{form} {last[name, form]:.{1 if ERRATA[name].chance else 2}g}"
-
     last = table.groupby(["method", "variant"], sort=False)["value"].last()
-    return {
-        f"{ERRATA[name].where}, {_plain(ERRATA[name].quantity)}": (
-            f"{said(name, PRINTED)}, {said(name, CORRECTED)}"
-        )
-        for name in dict.fromkeys(table["method"])
-        if {(name, PRINTED), (name, CORRECTED)} <= set(last.index)
-        and not ERRATA[name].log  # rounding decides of numbers near zero
-    }
-
-
-def _plain(text):
-    return text.replace("$", "").replace("\\", "")
+    figures = {}
+    for name in dict.fromkeys(table["method"]):
+        one, forms = ERRATA[name], (PRINTED, CORRECTED)
+        # Rounding decides of numbers near zero.
+        if not one.log and {(name, form) for form in forms} <= set(last.index):
+            said = [f"{form} {last[name, form]:.{1 if one.chance else 2}g}" for form in forms]
+            quantity = one.quantity.replace("$", "").replace("\\", "")
+            figures[f"{one.where}, {quantity}"] = ", ".join(said)
+    return figures

@@ -13,7 +13,7 @@ from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
 from kernlab.lab.papers.across.protocol import CLOSE
 from kernlab.lab.plots.labels import label_lines, spread
 from kernlab.lab.plots.marks import name_rows, panels, plain_log_ticks, say_percent
-from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure, text_colour
 from kernlab.solvers import SOLVERS
 
@@ -252,6 +252,7 @@ def draw_algebra(table):
     problem agree along a row, whatever they cost.
     """
     rows, columns = list(APPROXIMATIONS), list(SOLVERS)
+    losses = [f"{name}\n{SOLVERS[name].losses[0].replace('_', ' ')}" for name in columns]
     figure, parts = panels(table, "dataset", panel=(9.6, 4.0), across=1)
     for ax, name, part in parts:
         own = part.set_index(["approximation", "solver"])
@@ -261,15 +262,11 @@ def draw_algebra(table):
         best, worst = np.nanmin(shade), np.nanmax(shade)
         look = {"vmin": best, "vmax": worst + 0.5 * (worst - best) + 1e-9, "alpha": 0.7}
         ax.imshow(shade, cmap="Blues", aspect="auto", **look)
-        ax.set_xticks(range(len(columns)), [f"{s}\n{_loss(s)}" for s in columns], fontsize=7)
+        ax.set_xticks(range(len(columns)), losses, fontsize=7)
         ax.set_yticks(range(len(rows)), rows)
         ax.set_title(name)
         _bare(ax)
     return figure
-
-
-def _loss(solver):
-    return SOLVERS[solver].losses[0].replace("_", " ")
 
 
 def _draw_pair(ax, i, j, own, approximation, solver, shade):
@@ -345,6 +342,3 @@ def _draw_erratum(ax, erratum, rows):
     ax.set(xlabel=erratum.axis, ylabel=erratum.quantity, yscale="log" if erratum.log else "linear")
     if "error" in erratum.quantity or "accuracy" in erratum.quantity:
         ax.yaxis.set_major_formatter(say_percent)
-
-
-FIGURES = declared(globals())

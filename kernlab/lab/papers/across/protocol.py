@@ -11,6 +11,7 @@ import warnings
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import islice
+from itertools import product as product_of
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from kernlab.datasets import is_path, load_dataset
 from kernlab.datasets.splits import stratified_parts
 from kernlab.estimators import sweep
 from kernlab.kernels import resolve_gamma
-from kernlab.lab.engine import Count, NotRun, Positive, Study, catalogued, one_of, product, several
+from kernlab.lab.engine import Choice, Count, NotRun, Positive, catalogued, one_of, product, several
 from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.engine.study import derive_seed, per_cent
 from kernlab.lab.papers.across.contestants import CONTESTANTS, KERNEL_MACHINES, SHARE
@@ -30,8 +31,8 @@ SETS = {
     "w8a": "none", "ijcnn1": "none", "cod-rna": "standard", "skin_nonskin": "standard",
     "covtype-2": "standard", "mnist-round": "unit", "mnist": "unit",
 }  # fmt: skip
-QUICK = ("magic", "spambase")
-REPEATS = {"quick": 1, "standard": 1, "paper": 5}
+SHOWN = Choice(("magic", "spambase"), tuple(SETS))
+METHODS = Choice(tuple(CONTESTANTS))
 BUDGETS = {  # training rows, test rows, seconds of a fit, settings searched, rows they see
     "quick": (1000, 1000, 10.0, 4, 600),
     "standard": (0, 10_000, 20.0, 12, 3000),
@@ -46,8 +47,8 @@ CLOSE = 0.01  # of error: within this of the best kernel machine
 
 @catalogued("showdown", "All methods on the same rows", paper="across")
 def showdown(
-    datasets=None, methods: several(one_of(*CONTESTANTS)) = None, rows=None,
-    test_rows: Count = None, cap: Positive = None, repeats=None, seed=0,
+    profile, datasets=SHOWN, methods: several(one_of(*CONTESTANTS)) = METHODS, rows=None,
+    test_rows: Count = None, cap: Positive = None, repeats=Choice(1, 1, 5), seed=0,
 ):  # fmt: skip
     """Which method has the least error for its time, where hyper-parameters are chosen alike?
 
@@ -55,21 +56,17 @@ def showdown(
     at random, at most so many; `cap` is the seconds that a fit may take; each repeat has its own
     split, where the set has none, and its own seed.
     """
-
-    def grid(profile):
-        train, test, seconds, settings, searched = BUDGETS[profile]
-        limits = {"rows": rows or train, "test_rows": test_rows or test, "cap": cap or seconds}
-        limits |= {"settings": settings, "search_rows": searched}
-        points = []
-        for name in datasets or (QUICK if profile == "quick" else SETS):
-            for method in methods or CONTESTANTS:
-                one = CONTESTANTS[method]
-                points += product(name, method, repeats=repeats or REPEATS[profile],
-                                  dial=one.few if profile == "quick" else one.values,
-                                  scaling=scaling_of(name), **limits)  # fmt: skip
-        return _shuffled(points)
-
-    return Study(grid=grid, measure=measure_contestant, timing=True, key_figures=_winners)
+    train, test, seconds, settings, searched = BUDGETS[profile]
+    limits = {"rows": rows or train, "test_rows": test_rows or test, "cap": cap or seconds}
+    limits |= {"settings": settings, "search_rows": searched}
+    points = []
+    for name, method in product_of(datasets, methods):
+        one = CONTESTANTS[method]
+        dial = one.few if profile == "quick" else one.values
+        points += product(
+            name, method, repeats=repeats, dial=dial, scaling=scaling_of(name), **limits
+        )
+    return _shuffled(points)
 
 
 def scaling_of(name):
@@ -86,6 +83,7 @@ def _shuffled(points):
 
 
 # ------------------------------------------------------------------------------ one point
+@showdown.measure(timing=True)
 def measure_contestant(point, seed):
     """Search, fit once within the cap, and test."""
     contestant = CONTESTANTS[point.method]
@@ -127,14 +125,11 @@ def loaded(name, scaling, rows, test_rows, repeat):
     """A set split and scaled, with at most so many rows (0: all)."""
     data = load_dataset(name, scaling=None if is_path(name) else scaling, seed=repeat)
     if is_path(name):
-        data = load_dataset(name, scaling="none" if _sparse(data) else scaling, seed=repeat)
+        dense = isinstance(data.X_train, np.ndarray)
+        data = load_dataset(name, scaling=scaling if dense else "none", seed=repeat)
     X, y = some_rows(data.X_train, data.y_train, rows or len(data.y_train), repeat)
     X_test, y_test = some_rows(data.X_test, data.y_test, test_rows or len(data.y_test), repeat)
     return replace(data, X_train=X, y_train=y, X_test=X_test, y_test=y_test)
-
-
-def _sparse(data):
-    return not isinstance(data.X_train, np.ndarray)
 
 
 def some_rows(X, y, count, seed):
@@ -287,6 +282,7 @@ def excess_at(table, seconds):
     return (found - best).reindex(methods, columns=best.index).fillna(np.inf)
 
 
+@showdown.key_figures
 def _winners(table):
     kinds = table["method"].map(lambda method: CONTESTANTS[method].kind)
     kinds = kinds.replace({"paper": "kernel machine", "kernel": "kernel machine"})

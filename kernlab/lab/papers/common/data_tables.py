@@ -14,33 +14,44 @@ from kernlab.datasets.load import generated_sizes, read_rows
 from kernlab.datasets.registry import get_protocol
 from kernlab.datasets.splits import plan_split, split_rows
 from kernlab.kernels import total_variance
-from kernlab.lab.engine import Cell, Point, Study
+from kernlab.lab.engine import Cell, Point, catalogued
 from kernlab.lab.plots.marks import name_rows
 from kernlab.lab.plots.registry import FigureSpec
 from kernlab.lab.plots.style import BLUE, QUIET, dataset_marker, new_figure
 
+FIGURES = []
+"""Those of all data tables."""
 
-def counted(table, datasets, *printed):
-    """The study that counts again what the data table `table` prints, in columns or cells.
 
-    Each set is loaded by the paper's own protocol: its split, scaling and columns.
+def data_table(id, title, of, question, *printed):
+    """The study that counts again what a paper's data table prints, in columns or cells.
+
+    Each set is loaded by the paper's own protocol: its split, scaling and columns. Its figure shows
+    the sizes of the data sets `of` the paper.
     """
     cells = [c if isinstance(c, Cell) else Cell(c, c.replace(" ", "_")) for c in printed]
 
-    def grid(profile):
+    def counted(profile, datasets=None):
         listed = [(name, Path(name).name) for name in datasets or ()]
-        listed = listed or protocol_rows(table)[1]
+        listed = listed or protocol_rows(id)[1]
         if profile == "quick" and not datasets:
             listed = [(name, row) for name, row in listed if is_bundled(name)]
         return [Point.make(name, "counted", row=row) for name, row in listed]
 
-    return Study(
-        grid=grid,
-        measure=partial(_measure, table),
+    counted.__doc__ = question
+    study = catalogued(id, title)(counted)
+    study.measure(
+        partial(_measure, id),
         key_figures=_key_figures,
         measured=[replace(cell, row="{row}") for cell in cells],
-        needs=tuple(name for name, _ in protocol_rows(table)[1]),
+        needs=tuple(name for name, _ in protocol_rows(id)[1]),
     )
+    caption = (
+        f"Training rows (logarithmic axis) and features of the data sets of {of} found here. The "
+        "kernel matrix has the square of the rows as entries."
+    )
+    FIGURES.append(FigureSpec(id, "sizes", caption, draw_sizes))
+    return study
 
 
 def _measure(table, point, seed):
@@ -108,14 +119,3 @@ def draw_sizes(table):
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_formatter(NullFormatter())
     return figure
-
-
-def sizes_figure(study, paper):
-    """The figure of a data table."""
-    return FigureSpec(
-        study,
-        "sizes",
-        f"Training rows (logarithmic axis) and features of the data sets of {paper} found "
-        "here. The kernel matrix has the square of the rows as entries.",
-        draw_sizes,
-    )

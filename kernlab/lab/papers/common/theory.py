@@ -1,10 +1,8 @@
 """What LLSVM and LASN prove of landmarks, in numbers: the theorems of both papers are the same.
 
 A kernel machine is a linear machine on any F with F F^T = K; the weights on Nystrom features are
-near those on the best features of the same rank; Newton's method converges quadratically.
+near those on the best features of the same rank.
 """
-
-from functools import partial
 
 import numpy as np
 import scipy.linalg as la
@@ -13,14 +11,11 @@ from kernlab.approximations import ExactKernel, Nystrom
 from kernlab.datasets import load_dataset
 from kernlab.kernels import make_kernel, resolve_gamma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine import NotRun, Study, per_cent, product
-from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.engine import Choice, NotRun, figures_by, per_cent
 from kernlab.lab.papers.common.fitting import accuracy, dense, shape_of, signs
-from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import name_rows, panels, ticks_at
-from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, dataset_marker, new_figure
+from kernlab.lab.plots.marks import name_rows, ticks_at
+from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, new_figure
 from kernlab.solvers import certify_dual, solve_dcd, solve_newton
-from kernlab.solvers.newton.core import ETA
 
 MAX_ROWS = 1000
 
@@ -44,21 +39,7 @@ def below(value, finest=-6):
 
 FACTORS = ("Cholesky", "eigenvectors", "square root")
 QUICK = ("two-moons", "breast-cancer", "magic")
-STANDARD = (*QUICK, "heart_scale", "svmguide1", "a1a", "w1a")
-
-
-def equivalence_study(method, loss, fit_linear, datasets, C):
-    """The study that compares a kernel machine with a linear one on each factor.
-
-    `fit_linear(F, y, C)` returns weights, intercept and dual variables of the linear machine.
-    """
-
-    def grid(profile):
-        names = datasets or (QUICK if profile == "quick" else STANDARD)
-        return product(names, method, FACTORS, C=C)
-
-    measure = partial(compare_machines, loss=loss, fit_linear=fit_linear)
-    return Study(grid=grid, measure=measure, key_figures=_equivalence_figures)
+SETS = Choice(QUICK, (*QUICK, "heart_scale", "svmguide1", "a1a", "w1a"))
 
 
 def factor(kind, kernel_matrix, exact):
@@ -75,7 +56,10 @@ def factor(kind, kernel_matrix, exact):
 
 
 def compare_machines(point, seed, *, loss, fit_linear):
-    """The kernel machine by LIBSVM, and a linear machine on a factor of its kernel matrix."""
+    """The kernel machine by LIBSVM, and a linear machine on a factor of its kernel matrix.
+
+    `fit_linear(F, y, C)` returns weights, intercept and dual variables of the linear machine.
+    """
     X, y, X_test, y_test = two_class_rows(point.dataset, seed)
     C, gamma = point["C"], resolve_gamma("variance", X)
     exact = ExactKernel(gamma=gamma).fit(X)
@@ -102,7 +86,7 @@ def compare_machines(point, seed, *, loss, fit_linear):
     }
 
 
-def _equivalence_figures(table):
+def equivalence_figures(table):
     """What must hold whatever the machine: bounds on differences, and the accuracy itself."""
     accuracies = figures_by(
         "test accuracy, {dataset}", lambda rows: per_cent(rows["test_accuracy"].iloc[0])
@@ -141,26 +125,17 @@ def draw_differences(table):
     return figure
 
 
-BOUND_RANKS = (5, 10, 20, 50, 100, 200)
+BOUND_RANKS = Choice((5, 10, 20, 50, 100, 200))
+BOUND_SETS = Choice(("magic", "breast-cancer"), ("magic", "svmguide1", "a1a"))
 BOUND_ROWS = 400
 
 
-def bound_study(method, loss, datasets, ranks, C):
-    """The study of the bound on the distance of weights, for the machine of one loss.
+def measure_bound(point, seed, *, loss):
+    """The gap between weights on the best and on the Nystrom features of one rank; the bounds.
 
     The two feature spaces differ by a rotation that changes nothing about the machine, so the gap
     is measured as it stands and after the best rotation (Procrustes).
     """
-
-    def grid(profile):
-        quick = ("magic", "breast-cancer") if profile == "quick" else ("magic", "svmguide1", "a1a")
-        return product(datasets or quick, method, rank=ranks or BOUND_RANKS, C=C)
-
-    return Study(grid=grid, measure=partial(measure_bound, loss=loss), key_figures=_bound_figures)
-
-
-def measure_bound(point, seed, *, loss):
-    """The gap between weights on the best and on the Nystrom features of one rank; the bounds."""
     X, y, _, _ = two_class_rows(point.dataset, seed)
     X, y, k, C = X[:BOUND_ROWS], y[:BOUND_ROWS], point["rank"], point["C"]
     if k > len(y):
@@ -230,7 +205,7 @@ def _bounds(s, n, k, loss, G, C):
     return printed, corrected
 
 
-def _bound_figures(table):
+def bound_figures(table):
     figures = {}
     for name, rows in table.groupby("dataset", sort=False):
         last = rows.loc[rows["rank"].idxmax()]
@@ -261,69 +236,6 @@ def draw_bounds(table):
         above.set(xscale="log", title=name, ylim=(0, None))
         beneath.set(xscale="log", yscale="log", xlabel="landmarks $k$")
         ticks_at(beneath.xaxis, sorted(rows["rank"].unique()))
-    for ax in axes.ravel():  # once all have their common limits
-        label_lines(ax)
     axes[0, 0].set_ylabel(r"$\|w - w'\|^2 / \|w\|^2$ (%)")
     axes[1, 0].set_ylabel(r"bound / $\|w\|^2$")
-    return figure
-
-
-FEW_STEPS = (15, 30, 100, 1000)
-# How directions are computed: the method, and (eta_0, eta_1) of mu = min(eta_0, eta_1 |gradient|).
-DIRECTIONS = {
-    "direct": ("direct", ETA),
-    "cg": ("cg", ETA),
-    "cg, constant mu": ("cg", (ETA[0], 1e30)),
-}
-TITLES = {
-    "direct": "Direct",
-    "cg": r"Conjugate gradients, $\mu$ falls",
-    "cg, constant mu": r"Conjugate gradients, $\mu$ constant",
-}
-
-
-def convergence_study(datasets, n_landmarks, C):
-    """The study of the gradient at every step, with three ways to compute directions."""
-
-    def grid(profile):
-        real = ("magic", "a9a", "w8a", "ijcnn1")
-        names = datasets or (("magic", "breast-cancer") if profile == "quick" else real)
-        return product(names, "Newton", tuple(DIRECTIONS), C=C, n_landmarks=n_landmarks)
-
-    figures = figures_by("{dataset}, {variant}", _steps_taken)
-    return Study(grid=grid, measure=measure_convergence, key_figures=figures)
-
-
-def measure_convergence(point, seed):
-    """The gradient at every Newton step from zero, relative to the first, to the last digit."""
-    X, y, _, _ = two_class_rows(point.dataset, seed)
-    approximation = Nystrom(gamma="variance", n_landmarks=point["n_landmarks"], random_state=seed)
-    F = approximation.fit_transform(X)
-    method, eta = DIRECTIONS[point.variant]
-    result = solve_newton(
-        F, y, C=point["C"], tol=1e-12, gap_tol=0.0, method=method, eta=eta, warm_up=False
-    )
-    columns = ("iteration", "residual", "products", "order", "objective")
-    shared = shape_of(X) | {"gap": result.relative_gap}
-    return [{name: step[name] for name in columns} | shared for step in result.trace]
-
-
-def _steps_taken(rows):
-    """Of few bounds: the last step is a matter of rounding, and differs between machines."""
-    steps = int((rows["residual"] > 1e-6).sum())
-    within = next((bound for bound in FEW_STEPS if steps <= bound), "more")
-    return f"relative gradient of 1e-6 within {within} steps"
-
-
-def draw_convergence(table):
-    """Relative gradient against the Newton step, one panel per way to solve for the direction."""
-    figure, parts = panels(table, "variant", panel=(4.0, 3.2), sharey=True)
-    for ax, variant, part in parts:
-        for name, rows in part.groupby("dataset", sort=False):
-            look = {"marker": dataset_marker(name), "ms": 4, "label": name}
-            ax.plot(rows["iteration"], rows["residual"].clip(1e-17), **look)
-        ax.set(yscale="log", title=TITLES.get(variant, variant), xlabel="Newton step")
-    for ax, *_ in parts:  # once all have their common limits
-        label_lines(ax)
-    parts[0][0].set_ylabel("gradient, relative to the start")
     return figure

@@ -6,14 +6,11 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from kernlab.datasets.generators import fpc_bayes_curve
-from kernlab.lab.papers.common.data_tables import sizes_figure
-from kernlab.lab.papers.fpc.noise import NOISES
-from kernlab.lab.papers.fpc.simulations import RECOMMENDED
+from kernlab.lab.papers.fpc.simulations import NOISES, RECOMMENDED
 from kernlab.lab.plots import marks
-from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.marks import draw_methods, published_values
+from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure
-from kernlab.lab.plots.sweeps import draw_methods, published_values
 from kernlab.lab.published import printed
 from kernlab.runtime import format_bytes
 
@@ -119,7 +116,6 @@ def draw_convergence(table):
     for ax, title in zip((left, right), titles, strict=True):
         ax.set(title=title, xscale="log", yscale="log", xlabel="step k")
         marks.plain_log_ticks(ax.xaxis)
-        label_lines(ax)
     return figure
 
 
@@ -141,8 +137,6 @@ def draw_rates(table):
         marks.log_percent(ax.yaxis)
         marks.plain_log_ticks(ax.xaxis)
     parts[0][0].set_ylabel("excess error")
-    for ax, *_ in parts:
-        label_lines(ax)
     return figure
 
 
@@ -207,7 +201,6 @@ def draw_tolerance(table):
     )  # fmt: skip
     marks.plain_log_ticks(right.yaxis)
     marks.log_percent(left.yaxis)
-    label_lines(left)
     return figure
 
 
@@ -270,7 +263,6 @@ def draw_parameter(table, name, **_):
     _draw_levels(ax, table[table[name].isna()], turned[name])
     ax.set(xscale="log", yscale="log", xlabel=rf"$\{name}$", ylabel="error")
     marks.log_percent(ax.yaxis)
-    label_lines(ax)
     return figure
 
 
@@ -287,8 +279,6 @@ def draw_degrees(table):
         ax.set(title=title, xlabel="degree s", yscale="log")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         marks.log_percent(ax.yaxis)
-    for ax in axes:
-        label_lines(ax)
     return figure
 
 
@@ -309,7 +299,6 @@ def draw_schemes(table):
     ax.set(xlabel="training rows", ylabel="test error at the best degree", ylim=(0, None))
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.yaxis.set_major_formatter("{x:.1%}")
-    label_lines(ax)
     return figure
 
 
@@ -381,15 +370,13 @@ def draw_noise(table):
         column[1].set_xlabel("share of wrong labels")
     axes[0, 0].set_ylabel("test error")
     axes[1, 0].set_ylabel("training error")
-    for ax in axes.ravel():
-        label_lines(ax)
     return figure
 
 
 @figure("fpc-t2", "accuracy", also=f"{MARKS} {RIDGE}")
 def draw_accuracy(table):
     """Table II: test accuracy, means over repeats."""
-    theirs = published_values("fpc-t2", "{method} accuracy")
+    theirs = "fpc-t2", "{method} accuracy"
     return draw_methods(table, "test_accuracy", "test accuracy", log=False, theirs=theirs)
 
 
@@ -407,7 +394,7 @@ def draw_training(table):
     logarithmic axis. The paper's seconds of support vector machines are of the whole search, or
     look like it: divided by its 121 and 1210 settings they are those of one training.
     """
-    theirs = published_values("fpc-t3", "{method} training time")
+    theirs = "fpc-t3", "{method} training time"
     return draw_methods(table, "fit_seconds", "seconds to train", theirs=theirs)
 
 
@@ -416,14 +403,14 @@ def draw_testing(table):
     """Table IV: seconds to predict all test rows, on a logarithmic axis. Where the paper prints 0
     there is no stroke.
     """
-    theirs = published_values("fpc-t4", "{method} test time")
+    theirs = "fpc-t4", "{method} test time"
     return draw_methods(table, "predict_seconds", "seconds to predict", theirs=theirs)
 
 
 @figure("fpc-t4", "sparsity", also=MARKS)
 def draw_sparsity(table):
     """Table IV: support vectors, trees or centres that a prediction depends on."""
-    theirs = published_values("fpc-t4", "{method} sparsity")
+    theirs = "fpc-t4", "{method} sparsity"
     figure = draw_methods(table, "sparsity", "support vectors, trees or centres", theirs=theirs)
     marks.log_numbers(figure.axes[0].xaxis)
     return figure
@@ -509,8 +496,4 @@ def draw_bench(table):
     marks.plain_log_ticks(right.xaxis)
     for axis in (left.xaxis, right.yaxis):
         marks.log_numbers(axis)
-    label_lines(right)
     return figure
-
-
-FIGURES = [*declared(globals()), sizes_figure("fpc-t1", "FPC")]

@@ -1,4 +1,4 @@
-"""FPC's Tables I to IV: accuracy, training and test time and sparsity on nine sets of UCI.
+"""FPC's tables: nine sets of UCI (I to IV), SUSY, HIGGS, and images by their features (V to VII).
 
 Parameters are chosen by the validation rows, then one fit is timed. The paper's grids are run under
 the profile "paper". Elsewhere the support vector machines are tuned on a part of the training rows
@@ -20,11 +20,22 @@ from kernlab.datasets.files import is_path
 from kernlab.estimators import FPC
 from kernlab.estimators.fpc import largest_degree
 from kernlab.lab.baselines import BASELINES, LibSVM, Wrapped
-from kernlab.lab.engine import NotRun, Study, Tolerance, catalogued, product
-from kernlab.lab.engine.study import ENOUGH_REPEATS, as_cells, per_cent, spread_cell
-from kernlab.lab.papers.common.cells import SECONDS, figures_by
-from kernlab.lab.papers.common.data_tables import counted
-from kernlab.lab.papers.common.fitting import accuracy, fitted_row, unfinished, warm_up
+from kernlab.lab.engine import (
+    Choice,
+    NotRun,
+    Tolerance,
+    catalogued,
+    figures_by,
+    means,
+    one_of,
+    per_cent,
+    product,
+    spread_cell,
+)
+from kernlab.lab.engine.study import ENOUGH_REPEATS
+from kernlab.lab.papers.common.cells import SECONDS
+from kernlab.lab.papers.common.data_tables import data_table
+from kernlab.lab.papers.common.fitting import accuracy, fitted_row, samples, unfinished, warm_up
 from kernlab.lab.papers.fpc import toy
 
 PAPERS = ("SVM-RBF", "SVM-Poly", "RF", "FPC")
@@ -150,13 +161,6 @@ GRID_SIZES = {"SVM-RBF": 11 * 11, "SVM-Poly": 10 * 11 * 11}  # of the paper: C, 
 EXTENT = {"quick": (2, 1, "small"), "standard": (20, 2, "coarse"), "paper": (50, 50, "paper")}
 TIMED = {"quick": (1, 1, "small"), "standard": (3, 1, "coarse"), "paper": (50, 50, "paper")}
 SECONDS_PER_SQUARED_ROW = {"SVM-RBF": 5e-8, "SVM-Poly": 3e-7}
-CENTRES = figures_by(
-    "{dataset}, centres",
-    lambda rows: f"{rows['sparsity'].mean():.1f}",
-    where=lambda table: table["method"] == "FPC",
-)
-
-
 COLUMNS = {
     "accuracy": "test_accuracy",
     "accuracy sd": "test_accuracy",
@@ -167,32 +171,24 @@ COLUMNS = {
 
 
 @catalogued("fpc-t2", "Table II: test accuracy")
-def accuracies(datasets=None, repeats=None, seed=0):
+def accuracies(profile, datasets=None, repeats=None, seed=0):
     """How accurate is FPC beside two support vector machines and random forests?"""
-    point = Tolerance(spreads=1.0, better="higher", reason="of one split; ours are fewer than 50")
-    cells = {"accuracy": point, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")}
-    told = figures_by("{dataset}, {method}", lambda rows: per_cent(rows["test_accuracy"].mean()))
     fits = partial(_quick_repeats, ENOUGH_REPEATS, ())
-    return _table(EXTENT, fits, (*PAPERS, *OURS), datasets, repeats, told, cells, timing=False)
+    return _points(profile, EXTENT, fits, (*PAPERS, *OURS), datasets, repeats)
 
 
 @catalogued("fpc-t3", "Table III: training time")
-def training_times(datasets=None, repeats=None, seed=0):
+def training_times(profile, datasets=None, repeats=None, seed=0):
     """How long do the four methods train, at the parameters chosen?"""
-    cells = {"training time": SECONDS}
     fits = partial(_quick_repeats, 1, ("FPC",))
-    return _table(TIMED, fits, (*PAPERS, *OURS), datasets, repeats, CENTRES, cells)
+    return _points(profile, TIMED, fits, (*PAPERS, *OURS), datasets, repeats)
 
 
 @catalogued("fpc-t4", "Table IV: test time and sparsity")
-def prediction_times(datasets=None, repeats=None, seed=0):
+def prediction_times(profile, datasets=None, repeats=None, seed=0):
     """How long does predicting take, and on how many terms does it depend?"""
-    terms = Tolerance(relative=0.25, reason="it jumps with the degree of each split")
-    # What is printed as 0 s is below half of the finest digit in the column, a millisecond.
-    seconds = replace(SECONDS, absolute=0.0005, reason="another machine; 0 s is less than 0.5 ms")
-    cells = {"test time": seconds, "sparsity": terms}
     fits = partial(_quick_repeats, ENOUGH_REPEATS, ("FPC",))
-    return _table(TIMED, fits, PAPERS, datasets, repeats, CENTRES, cells)
+    return _points(profile, TIMED, fits, PAPERS, datasets, repeats)
 
 
 def _quick_repeats(times, once, name, method):
@@ -200,39 +196,25 @@ def _quick_repeats(times, once, name, method):
     return times if name in CHEAP[method] else int(method in once)
 
 
-def _table(extent, fits, methods, datasets, repeats, key_figures, tolerances, timing=True):
-    """The study of one table; `fits` says how often its quick profile fits a method to a set.
+def _points(profile, extent, fits, methods, datasets, repeats):
+    """The points of one table; `fits` says how often its quick profile fits a method to a set.
 
     There the paper's sets are tuned as under the standard profile, for they are laid beside the
     printed numbers; sets that a reader names on fewer rows.
     """
+    times, machine_times, budget = extent[profile]
+    quick = profile == "quick" and not datasets
+    budget = "coarse" if quick else budget
 
-    def grid(profile):
-        times, machine_times, budget = extent[profile]
-        quick = profile == "quick" and not datasets
+    def how_often(name, method):
+        few = fits(name, method) if quick else machine_times if method in MACHINES else times
+        return (repeats or few) if few else 0
 
-        def how_often(name, method):
-            few = fits(name, method) if quick else machine_times if method in MACHINES else times
-            return (repeats or few) if few else 0
-
-        points = []
-        for name in datasets or SETS:
-            settings = {
-                "repeats": partial(how_often, name),
-                "budget": "coarse" if quick else budget,
-            }
-            points += product(name, methods, **settings)
-        return points
-
-    return Study(
-        grid=grid,
-        measure=measure_method,
-        timing=timing,
-        predict_seconds=predict_seconds,
-        key_figures=key_figures,
-        measured=partial(_cells, tuple(tolerances)),
-        tolerances={f"{{method}} {name}": value for name, value in tolerances.items()},
-    )
+    return [
+        point
+        for name in datasets or SETS
+        for point in product(name, methods, repeats=partial(how_often, name), budget=budget)
+    ]
 
 
 def measure_method(point, seed):
@@ -249,27 +231,21 @@ def predict_seconds(point):
     return SECONDS_PER_SQUARED_ROW[point.method] * (0.5 * sum(known)) ** 2 if known else None
 
 
-def _cells(printed, table):
+def _compared(printed, table):
     """Means over repeats under the printed labels; accuracies in percent.
 
     Figures that depend on many splits, or on the paper's grid of parameters, are left out with
     the reason where there were few.
     """
-    cells = []
+    table = table[table["method"].isin(PAPERS)]
     for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
-        if method not in PAPERS:
-            continue
         for label in printed:
             cell = (name, f"{method} {label}")
             values = (100 if label.startswith("accuracy") else 1) * rows[COLUMNS[label]]
             reason = _not_comparable(method, label, rows)
-            if reason:
-                cells.append((*cell, nan, reason))
-            elif label.endswith("sd"):
-                cells.append(spread_cell(*cell, values))
-            else:
-                cells.append((*cell, values.mean()))
-    return as_cells(cells)
+            spread = label.endswith("sd") and not reason
+            told = (*cell, nan, reason) if reason else (*cell, values.mean())
+            yield spread_cell(*cell, values) if spread else told
 
 
 def _not_comparable(method, printed, rows):
@@ -292,7 +268,187 @@ def _not_comparable(method, printed, rows):
     return ""
 
 
-@catalogued("fpc-t1", "UCI data sets of FPC")
-def data_sets(datasets=None):
-    """Are the data sets that are there those of Table I?"""
-    return counted("fpc-t1", datasets, "rows", "features")
+CENTRES = figures_by(
+    "{dataset}, centres",
+    lambda rows: f"{rows['sparsity'].mean():.1f}",
+    where=lambda table: table["method"] == "FPC",
+)
+ACCURACIES = figures_by("{dataset}, {method}", lambda rows: per_cent(rows["test_accuracy"].mean()))
+SPLIT = Tolerance(spreads=1.0, better="higher", reason="of one split; ours are fewer than 50")
+TERMS = Tolerance(relative=0.25, reason="it jumps with the degree of each split")
+# What is printed as 0 s is below half of the finest digit in the column, a millisecond.
+MILLISECONDS = replace(SECONDS, absolute=0.0005, reason="another machine; 0 s is less than 0.5 ms")
+SAID = {
+    accuracies: {"accuracy": SPLIT, "accuracy sd": Tolerance(absolute=0.5, reason="of 50 splits")},
+    training_times: {"training time": SECONDS},
+    prediction_times: {"test time": MILLISECONDS, "sparsity": TERMS},
+}
+for table, tolerances in SAID.items():
+    timing = table is not accuracies
+    told = CENTRES if timing else ACCURACIES
+    table.measure(measure_method, timing=timing, predict_seconds=predict_seconds, key_figures=told)
+    named = {f"{{method}} {label}": tolerance for label, tolerance in tolerances.items()}
+    table.measured(named)(partial(_compared, tuple(tolerances)))
+
+data_sets = data_table(
+    "fpc-t1", "UCI data sets of FPC", "FPC", "Are the data sets that are there those of Table I?",
+    "rows", "features",
+)  # fmt: skip
+
+
+TABLES = {
+    # id: full set, labelled part, features, degree, centres of the space and of the paper
+    "fpc-t5": ("susy", "susy-30000", 8, 5, (1287, 1652), 4_000_000, range(1500, 1701, 20)),
+    "fpc-t6": ("higgs", "higgs-7500", 28, 2, (435, 498), 10_000_000, range(300, 501, 20)),
+}
+TOLERANCES = {
+    "accuracy": Tolerance(absolute=1.0, better="higher", reason="points; other splits"),
+    "training time": SECONDS,
+    "degree": Tolerance(reason="a whole number"),
+    "centres": Tolerance(relative=0.1, reason="the paper's grid has steps of 20"),
+    "trees": Tolerance(relative=0.25, reason="chosen anew on each split"),
+}
+SHARE = Choice(200, 10, 1)  # of the rows that are generated
+TABLE = one_of(*TABLES)
+
+
+@catalogued("fpc-t6", "Table VI: HIGGS, 10 million rows", table="fpc-t6")
+@catalogued("fpc-t5", "Table V: SUSY, 4 million rows", table="fpc-t5")
+def massive(profile, rows=None, centres=None, degree=None, seed=0, table: TABLE = "fpc-t5"):
+    """How accurate, fast and small is FPC on millions of rows?
+
+    A linear machine by stochastic gradient descent stands beside it, where the paper prints one.
+
+    The real files are read where they are at hand. Otherwise a labelled part of each stands for the
+    accuracy, and generated rows, of the full size under the profile "paper", for time and memory.
+    """
+    full, part, d, papers_degree, known, printed_rows, candidates = TABLES[table]
+    degree = degree or papers_degree
+    linear = ("SGD",) if table == "fpc-t5" else ()
+    size = {"rows": rows or printed_rows // SHARE.of(profile), "features": d, "degree": degree}
+    generated = product("generated", "FPC", "time and memory", centres=centres or known, **size)
+    generated += product("generated", linear, "time and memory", centres=0, **size)
+    if profile == "quick":
+        return generated
+    labelled = product(part, [*SETTINGS, *linear], "labelled part", degree=degree)
+    chosen = centres or (candidates if profile == "paper" else candidates[::5])
+    real = product(full, "FPC", "the real file", degree=degree, centres=chosen)
+    real += product(full, linear, "the real file", degree=degree, centres=0)
+    return real + labelled + generated
+
+
+@massive.measure(timing=True)
+def measure_massive(point, seed):
+    sgd = BASELINES["sgd"].make(random_state=seed)
+    if point.dataset == "generated":
+        X, y = generated_rows(point["rows"], point["features"], seed)
+        degree, n = point["degree"], point["centres"]
+        FPC(degree).fit(X[:2000], y[:2000])  # compiled before the clock starts
+        model = sgd if point.method == "SGD" else FPC(degree, n_centres=n, tol=0.0, max_iter=5)
+        return generated_fit(model, X, y)
+    data = load_dataset(point.dataset, paper="fpc")
+    if point.method == "SGD":
+        return fitted_row(sgd, data)
+    if point.variant == "the real file":
+        model = FPC(point["degree"], n_centres=point["centres"])
+    else:
+        model = FPC("cv", validation=(data.X_valid, data.y_valid), **SETTINGS[point.method])
+    row = fitted_row(model, data)
+    return row | {"n_centres": model.n_centres_, "chosen_degree": model.degree_}
+
+
+def generated_fit(model, X, y):
+    """The row of a fit on generated rows; how good it is means little."""
+    row = fitted_row(model, samples(X, y)) | {"data_bytes": X.nbytes + y.nbytes}
+    row["train_accuracy"] = accuracy(model.predict(X[:100_000]), y[:100_000])
+    if isinstance(model, FPC):
+        row |= {"n_centres": model.n_centres, "chosen_degree": model.degree_}
+    return row
+
+
+def generated_rows(m, d, seed):
+    """Rows in the unit cube whose labels follow a smooth curve, one in ten of them reversed."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((m, d))
+    height = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] - X[:, -1] ** 2
+    y = np.where((height > 0.5) != (rng.random(m) < 0.1), 1.0, -1.0)
+    return X, y
+
+
+@massive.key_figures
+def _key_figures(table):
+    figures = {}
+    for row in table.itertuples():
+        name = f"{row.dataset}, {row.method}"
+        name += f", {row.n_centres:.0f} centres" if row.n_centres > 0 else ""
+        if row.dataset == "generated":
+            reached = f"training accuracy {100 * row.train_accuracy:.0f} %"
+            figures[f"{name}, {row.n_train:,} rows"] = reached
+        else:
+            figures[name] = f"test accuracy {100 * row.test_accuracy:.1f} %"
+    return figures
+
+
+@massive.measured(TOLERANCES)
+def _measured(found, table):
+    """From the real file, by the validation rows; the time also from generated rows of its size."""
+    full, _, _, _, _, rows, _ = TABLES[table]
+    for row in found[(found["dataset"] == full) & (found["method"] == "SGD")].itertuples():
+        yield "SGD", "accuracy", 100.0 * row.test_accuracy
+        yield "SGD", "training time", row.fit_seconds
+    found = found[found["method"] != "SGD"]
+    real = found[found["dataset"] == full]
+    if len(real):
+        best = real.loc[real["cv_accuracy"].idxmax()]
+        yield "FPC", "accuracy", 100.0 * best["test_accuracy"]
+        yield "FPC", "training time", best["fit_seconds"]
+        yield "FPC", "degree", best["chosen_degree"]
+        yield "FPC", "centres", best["n_centres"]
+    else:
+        same_size = found[(found["dataset"] == "generated") & (found["n_train"] == rows)]
+        if len(same_size):
+            slowest = same_size.loc[same_size["n_centres"].idxmax()]
+            yield "FPC", "training time", slowest["fit_seconds"]
+
+
+IMAGE_CENTRES = range(300, 501, 20)
+
+
+@catalogued("fpc-t7", "Table VII: Dogs vs. Cats by 1024 features")
+def images(profile, repeats=Choice(2, 2, 50), seed=0):
+    """How does FPC do on images that a deep network has turned into features?
+
+    Nothing runs without the feature file, which nobody but its owner can supply. Gradient boosting
+    of decision trees, with whole and with small steps, stands in for the boosting that is printed.
+    """
+    methods = [] if profile == "quick" else [*BOOSTING, *PAPERS]
+    budget = "paper" if profile == "paper" else "coarse"
+    return product("dogs-vs-cats", methods, repeats=repeats, budget=budget)
+
+
+@images.measure(
+    timing=True, key_figures=means("test_accuracy", by=("method",)), needs=("dogs-vs-cats",)
+)
+def measure_images(point, seed):
+    data = load_dataset("dogs-vs-cats", paper="fpc", seed=point.repeat)
+    if point.method != "FPC":
+        return measured_row(point.method, data, point["budget"], seed)
+    scores = {}
+    for degree in (1, 2):
+        for n in IMAGE_CENTRES:
+            model = FPC(degree, n_centres=min(n, len(data.y_train)))
+            model.fit(data.X_train, data.y_train)
+            scores[degree, n] = accuracy(model.predict(data.X_valid), data.y_valid)
+    degree, n = max(scores, key=scores.get)
+    model = FPC(degree, n_centres=min(n, len(data.y_train)))
+    return fitted_row(model, data) | {"chosen_degree": degree, "sparsity": n}
+
+
+@images.measured(TOLERANCES)
+def _image_measured(table):
+    own = {"FPC": {"degree": "chosen_degree", "centres": "sparsity"}, "RF": {"trees": "sparsity"}}
+    for method, rows in table.groupby("method", sort=False):
+        yield method, "accuracy", 100.0 * rows["test_accuracy"].mean()
+        yield method, "training time", rows["fit_seconds"].mean()
+        for printed, column in own.get(method, {}).items():
+            yield method, printed, rows[column].mean()

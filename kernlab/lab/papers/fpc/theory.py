@@ -9,8 +9,7 @@ from sklearn.svm import SVC
 
 from kernlab.approximations import PolynomialMap
 from kernlab.datasets import generators
-from kernlab.lab.engine import Study, catalogued, product
-from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.engine import Choice, catalogued, figures_by, product
 from kernlab.lab.papers.common.fitting import shape_of, solved
 from kernlab.lab.papers.common.theory import below
 from kernlab.lab.papers.fpc.toy import MACHINES, course_of, described, errors, fit, toy
@@ -20,18 +19,13 @@ SETTINGS = {"beta = 1": {}, "beta = 1/30": {"beta": 1 / 30}, "alpha = 0.01": {"a
 
 
 @catalogued("fpc-thm12", "Theorems 1 and 2: ADMM converges, in steps that never grow")
-def convergence(steps=None):
+def convergence(steps=Choice(1000, 5000)):
     """How do ADMM's steps and its objective fall, and where does FPC stop?"""
-
-    def grid(profile):
-        count = steps or (1000 if profile == "quick" else 5000)
-        optimum = product("fpc-toy", "hinge optimum", "to the optimum", steps=count)
-        return product("fpc-toy", "FPC", SETTINGS, steps=count) + optimum
-
-    told = figures_by("the step with {variant}", _steps, lambda t: t["method"] == "FPC")
-    return Study(grid=grid, measure=measure_convergence, key_figures=told)
+    optimum = product("fpc-toy", "hinge optimum", "to the optimum", steps=steps)
+    return product("fpc-toy", "FPC", SETTINGS, steps=steps) + optimum
 
 
+@convergence.measure
 def measure_convergence(point, seed):
     """Squared H-norm, objective and residual of the steps 1, ..., spaced ever wider."""
     X, y, _, _ = toy(1000, point.repeat)
@@ -45,20 +39,13 @@ def measure_convergence(point, seed):
         growth = np.nan
     value = primal_value(F, y)
     kept = np.unique(np.geomspace(1, len(trace), 60).round().astype(int)) - 1
-    return [
-        {
-            "step": int(row.iteration),
-            "change": row.change,
-            "objective": row.objective,
-            "excess": row.objective - value,
-            "kkt_residual": row.residual,
-            "largest_growth": growth,
-            **shape_of(X),
-        }
-        for row in trace.iloc[kept].itertuples()
-    ]
+    named = {"iteration": "step", "residual": "kkt_residual"}
+    told = trace.iloc[kept][["iteration", "change", "objective", "residual"]].rename(columns=named)
+    told = told.assign(excess=told["objective"] - value, largest_growth=growth)
+    return told.assign(**shape_of(X))
 
 
+@convergence.key_figures("the step with {variant}", lambda table: table["method"] == "FPC")
 def _steps(rows):
     k_times = rows["step"] * rows["change"]
     monotone = "never grows" if rows["largest_growth"].iloc[-1] <= 1e-6 else "grows somewhere"
@@ -67,27 +54,20 @@ def _steps(rows):
 
 
 SMOOTHNESS = (1.0, 2.0)
-ROWS = {"quick": (100, 300, 1000, 3000), "standard": (100, 300, 1000, 3000, 10_000, 30_000)}
+ROWS = Choice((100, 300, 1000, 3000), (100, 300, 1000, 3000, 10_000, 30_000))
 
 
 @catalogued("fpc-thm3", "Theorem 3: the learning rate")
-def learning_rate(sizes=None, repeats=None):
+def learning_rate(sizes=ROWS, repeats=Choice(3, 10, 50)):
     """Does the excess error fall as fast as the theorem says when s grows with m?
 
     `sizes` are training rows m.
     """
-
-    def grid(profile):
-        times = repeats or {"quick": 3, "standard": 10}.get(profile, 50)
-        rows = sizes or ROWS.get(profile, ROWS["standard"])
-        points = []
-        for alpha in SMOOTHNESS:
-            variant = f"smoothness {alpha:g}"
-            points += product("fpc-toy", MACHINES, variant, times, rows=rows, smoothness=alpha)
-        return points
-
-    told = figures_by("{method}, {variant}", _ends)
-    return Study(grid=grid, measure=measure_rate, key_figures=told)
+    points = []
+    for alpha in SMOOTHNESS:
+        variant = f"smoothness {alpha:g}"
+        points += product("fpc-toy", MACHINES, variant, repeats, rows=sizes, smoothness=alpha)
+    return points
 
 
 def prescribed_degree(m, smoothness, variables=2):
@@ -96,6 +76,7 @@ def prescribed_degree(m, smoothness, variables=2):
     return max(1, int((m / math.log(m)) ** (1.0 / (smoothness + variables))))
 
 
+@learning_rate.measure
 def measure_rate(point, seed):
     m = point["rows"]
     degree = prescribed_degree(m, point["smoothness"])
@@ -110,6 +91,7 @@ def measure_rate(point, seed):
     }
 
 
+@learning_rate.key_figures("{method}, {variant}")
 def _ends(rows):
     means = rows.groupby("rows")["excess_error"].mean()
     return (
@@ -118,19 +100,16 @@ def _ends(rows):
     )
 
 
+DOUBLED = (50, 100, 200, 400, 800, 1600, 3200, 6400)
+
+
 @catalogued("fpc-f2", "Figure 2: the margin shrinks as data grow")
-def shrinking_margin(sizes=None, repeats=None):
+def shrinking_margin(sizes=Choice(DOUBLED[:6], DOUBLED), repeats=Choice(3, 10)):
     """What becomes of the margin when more and more rows are drawn?"""
-
-    def grid(profile):
-        quick = profile == "quick"
-        rows = sizes or (50, 100, 200, 400, 800, 1600) + (() if quick else (3200, 6400))
-        times = repeats or (3 if quick else 10)
-        return product("fpc-toy", "LIBSVM", "separable", times, rows=rows)
-
-    return Study(grid=grid, measure=measure_margin, key_figures=_margin_key_figures)
+    return product("fpc-toy", "LIBSVM", "separable", repeats, rows=sizes)
 
 
+@shrinking_margin.measure
 def measure_margin(point, seed):
     """A machine without slack on rows without noise: the width of its margin, and who is near."""
     X, y = generators.fpc_toy(point["rows"], noise=0.0, seed=point.repeat)
@@ -146,36 +125,35 @@ def measure_margin(point, seed):
     }
 
 
+@shrinking_margin.key_figures
 def _margin_key_figures(table):
     near = table.groupby("rows")["rows_near"].median()
     return {f"{m} rows": f"{count:.0f} within 0.02 of the curve" for m, count in near.items()}
 
 
 PRIME = 2**31 - 1
-SPACES = {"quick": ((2, 3), (2, 9), (4, 3)), "standard": ((2, 3), (2, 9), (4, 3), (4, 5), (8, 3))}
+SPACES = Choice(((2, 3), (2, 9), (4, 3)), ((2, 3), (2, 9), (4, 3), (4, 5), (8, 3)))
 CENTRES = ("first rows", "random rows", "uniform", "on a line", "on a parabola", "each twice")
 
 
 @catalogued("fpc-p1", "Proposition 1: almost every set of centres is fundamental")
-def fundamental_centres(degrees=None, seed=0):
+def fundamental_centres(profile, degrees=None, seed=0):
     """Do n centres span the polynomials of degree s, and do doubles still see it?
 
     `degrees` are in two variables; by default there are spaces of several dimensions.
     """
-
-    def grid(profile):
-        spaces = [(2, s) for s in degrees or ()] or SPACES.get(profile, SPACES["standard"])
-        points = []
-        for d, s in spaces:
-            points += product("random centres", "PolynomialMap", CENTRES, variables=d, degree=s)
-        return points
-
-    told = figures_by(
-        "{variant}, degree {degree} in {variables} variables", "rank {exact_rank} of {dimension}"
-    )
-    return Study(grid=grid, measure=measure_centres, key_figures=told)
+    points = []
+    for d, s in [(2, s) for s in degrees or ()] or SPACES.of(profile):
+        points += product("random centres", "PolynomialMap", CENTRES, variables=d, degree=s)
+    return points
 
 
+RANKS = figures_by(
+    "{variant}, degree {degree} in {variables} variables", "rank {exact_rank} of {dimension}"
+)
+
+
+@fundamental_centres.measure(key_figures=RANKS)
 def measure_centres(point, seed):
     """Rank of the functions (1 + x . eta_j)^s: in exact arithmetic, and what doubles see of it."""
     d, s = point["variables"], point["degree"]
@@ -251,17 +229,13 @@ def _rank_modulo(matrix):
 
 
 @catalogued("fpc-p2", "Proposition 2: the dual is a linear programme")
-def dual_programme(degrees=(2, 4), repeats=None):
+def dual_programme(degrees=(2, 4), repeats=Choice(1, 5)):
     """Do the linear programme, its dual and ADMM's optimum agree?"""
-
-    def grid(profile):
-        times = repeats or (1 if profile == "quick" else 5)
-        names = ("fpc-toy", "two-moons", "gaussians")
-        return product(names, "hinge optimum", repeats=times, degree=degrees)
-
-    return Study(grid=grid, measure=measure_dual, key_figures=_dual_key_figures)
+    names = ("fpc-toy", "two-moons", "gaussians")
+    return product(names, "hinge optimum", repeats=repeats, degree=degrees)
 
 
+@dual_programme.measure
 def measure_dual(point, seed):
     """Both linear programmes by HiGHS, ADMM's iterates at its usual stop and at the optimum."""
     X, y = getattr(generators, point.dataset.replace("-", "_"))(300, seed=point.repeat)
@@ -300,6 +274,7 @@ def dual_value(F, y):
     return float(-found.fun)
 
 
+@dual_programme.key_figures
 def _dual_key_figures(table):
     least = table["primal_value"]
     excess, early = ((table[name] - least) / least for name in ("objective", "early_objective"))

@@ -3,16 +3,13 @@
 import numpy as np
 from matplotlib.ticker import NullFormatter, PercentFormatter
 
-from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.hss.machines import BLOCKS, HSS, IDENTITY
 from kernlab.lab.papers.hss.matrix import CLOSE, COARSE, EXACT, PICTURE, SINGULAR_VALUES, one_set
 from kernlab.lab.papers.hss.tables import OPTIMUM, PRINTED, TEN_STEPS, TIGHT, chosen
 from kernlab.lab.plots import style
-from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import dots, heatmap, panels
-from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.marks import dots, heatmap, panels, published_values
+from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import BLUE, BROWN, DARK, GREEN, GREY, PURPLE, QUIET, RED, YELLOW
-from kernlab.lab.plots.sweeps import published_values
 
 DOTTED = {"marker": "o", "ms": 4}
 _RAMP = ("#440154", "#414487", "#2A788E", "#22A884", "#6A9C26", "#B98800", "#CC3311")
@@ -37,7 +34,6 @@ def draw_decay(table):
         decay.plot(rows["place"], rows["singular_value"], color=colour, label=f"h = {h:g}")
     decay.set(yscale="log", xlim=(0, 1), ylim=(1e-10, 2), xlabel="$i / n$")
     decay.set_title(f"{table['dataset'].iloc[0]}: singular values / largest")
-    label_lines(decay)
     shown = table[table["method"] == PICTURE]
     for ax, (order, rows) in zip(pictures, shown.groupby("variant", sort=False), strict=False):
         picture = rows.pivot(index="block_row", columns="block_column", values="value")
@@ -63,6 +59,7 @@ def draw_errors(table):
         for mode, (label, colour) in modes.items():
             rows = here[here["method"] == mode].sort_values("rel_tol")
             errors = rows["sampled_error"].clip(lower=1e-10)
+            label = label if ax is parts[0][0] else "_"  # whose legend serves all
             ax.plot(rows["rel_tol"], errors, color=colour, label=label, **DOTTED)
         ends = here["rel_tol"].agg(["min", "max"])
         ax.plot(ends, ends, color=QUIET, ls="dashed", lw=1, label="_guide")
@@ -90,7 +87,6 @@ def draw_ranks(table):
         ax.set(xlabel="level (1: halves of the data)", title=f"{name}, h = {h:g}")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        label_lines(ax)
     parts[0][0].set_ylabel("mean rank")
     return figure
 
@@ -117,7 +113,8 @@ def draw_bound(table):
             rows = here[here["variant"] == form].sort_values("rel_tol", ascending=False)
             for column, look in looks.items():
                 relative = (rows[column] / rows["optimum"].abs()).clip(lower=1e-9)
-                ax.plot(rows["rel_tol"], relative, **DOTTED, **look)
+                unnamed = {} if ax is line[-1] else {"label": "_"}
+                ax.plot(rows["rel_tol"], relative, **DOTTED | look | unnamed)
             indefinite = len(rows) - int(rows["semidefinite"].astype(bool).sum())
             note = rf"$\tilde K$ indefinite in {indefinite} of {len(rows)}"
             ax.annotate(note, (0.03, 0.05), xycoords="axes fraction", fontsize=8, color=QUIET)
@@ -128,7 +125,6 @@ def draw_bound(table):
     axes[0, 0].invert_xaxis()
     for line in axes:
         line[0].set_ylabel("relative to the optimum")
-        label_lines(line[-1])
     return figure
 
 
@@ -258,7 +254,6 @@ def draw_table_ranks(table, **_):
         ax.plot(range(1, len(ranks) + 1), ranks, color=f"C{k}", label=label, **DOTTED)
     ax.set(xlabel="level (1: halves of the data)", ylabel="mean rank")
     ax.xaxis.get_major_locator().set_params(integer=True)
-    label_lines(ax)
     return figure
 
 
@@ -307,7 +302,8 @@ def draw_steps(table):
             rows = rows.sort_values("steps")
             for ax, value in zip(column, ("test_accuracy", "exact_gap"), strict=True):
                 shown = rows[value].clip(lower=1e-6)
-                ax.plot(rows["steps"], shown, color=colour, marker="o", ms=3, label=kind)
+                label = kind if ax in axes[:, -1] else "_"
+                ax.plot(rows["steps"], shown, color=colour, marker="o", ms=3, label=label)
         for ax in column:
             ax.axvline(10, color=GREY, lw=0.8, ls="dashed", zorder=1)
             ax.set_xscale("log")
@@ -316,9 +312,4 @@ def draw_steps(table):
         column[1].set(yscale="log", xlabel="steps")
     axes[0, 0].set_ylabel("test accuracy")
     axes[1, 0].set_ylabel("relative gap with exact K")
-    for line in axes:
-        label_lines(line[-1])
     return figure
-
-
-FIGURES = [*declared(globals()), sizes_figure("hss-t1", "ADMM-HSS")]

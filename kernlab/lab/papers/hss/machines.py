@@ -1,9 +1,10 @@
-"""The machines of ADMM-HSS's tables: approximations, the paper's ten steps, and null rows.
+"""The data and the machines of ADMM-HSS's studies: the paper's sets, approximations, null rows.
 
 K~ = I knows nothing of the kernel; the diagonal blocks know it within the leaves of the tree. Where
 a machine trained on either decides as well as one trained on K~, compression has added nothing.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,51 @@ from scipy.sparse.linalg import aslinearoperator
 
 from kernlab.approximations.base import Approximation
 from kernlab.approximations.hss import HSSKernel
+from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.kernels import gamma_from_sigma, kernel_product
-from kernlab.lab.papers.common.fitting import accuracy, seconds_of, unfinished
+from kernlab.lab.engine import Cell, Tolerance
+from kernlab.lab.papers.common.data_tables import data_table
+from kernlab.lab.papers.common.fitting import accuracy, seconds_of, signs, unfinished
 from kernlab.solvers import solve_dual_admm
+
+PAPERS = tuple(name for name, _ in protocol_rows("hss-t1")[1])
+MOST_DENSE = 1000  # features
+
+
+def sample(name, rows=None):
+    """A set as the paper takes it, unscaled, or another, standardised: `rows` of each part at most.
+
+    Labels are -1 and 1. Many published files are sparse by their format only: unless they have very
+    many features, as text has, rows are dense.
+    """
+    data = load_dataset(name, paper="hss", scaling=None if name in PAPERS else "standard")
+    generator, parts = np.random.default_rng(0), {}
+    for part, X, y in (("train", data.X_train, data.y_train), ("test", data.X_test, data.y_test)):
+        if rows is not None and len(y) > rows:
+            chosen = np.sort(generator.choice(len(y), rows, replace=False))
+            X, y = X[chosen], y[chosen]
+        X = X.toarray() if sp.issparse(X) and X.shape[1] <= MOST_DENSE else X
+        parts |= {f"X_{part}": X, f"y_{part}": signs(data, y)}
+    return replace(data, **parts)
+
+
+def halves(data, share, seed):
+    """The training rows alone, parted: those to fit on, and `share` of them to test on."""
+    order = np.random.default_rng(seed).permutation(len(data.y_train))
+    held = round(share * len(order))
+    test, train = np.sort(order[:held]), np.sort(order[held:])
+    X, y = data.X_train, data.y_train
+    return replace(data, X_train=X[train], y_train=y[train], X_test=X[test], y_test=y[test])
+
+
+_drawn = Tolerance(relative=0.005, reason="three standard deviations of rows drawn at random")
+data_sets = data_table(
+    "hss-t1", "Data sets of ADMM-HSS", "ADMM-HSS",
+    "Are the data sets that are there those of Table 1?", "features", "training rows", "test rows",
+    Cell("positive training rows", "positive_training_rows", _drawn),
+    Cell("positive test rows", "positive_test_rows", _drawn),
+)  # fmt: skip
+
 
 HSS, IDENTITY, BLOCKS = "HSS", "K~ = I", "block diagonal"
 MATRICES = (HSS, IDENTITY, BLOCKS)

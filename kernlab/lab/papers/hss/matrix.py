@@ -1,6 +1,7 @@
 """What hierarchical compression works with and where it matters: tolerances, steps, equation 9."""
 
 import numpy as np
+import pandas as pd
 import scipy.linalg as la
 import scipy.sparse as sp
 
@@ -8,12 +9,10 @@ from kernlab.approximations import ExactKernel
 from kernlab.approximations.hss import HSSKernel, build_tree
 from kernlab.datasets import load_dataset
 from kernlab.kernels import gamma_from_sigma, make_kernel
-from kernlab.lab.engine import Study, catalogued, product
-from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.engine import Choice, catalogued, figures_by, product
 from kernlab.lab.papers.common.fitting import seconds_of, shape_of
 from kernlab.lab.papers.hss import machines
-from kernlab.lab.papers.hss.machines import BLOCKS, HSS, IDENTITY
-from kernlab.lab.papers.hss.sets import sample
+from kernlab.lab.papers.hss.machines import BLOCKS, HSS, IDENTITY, sample
 from kernlab.lab.papers.hss.tables import SETTINGS
 from kernlab.rows.products import unit_rows
 from kernlab.solvers import certify_dual
@@ -31,21 +30,18 @@ LEAF_SIZE = 32
 
 
 @catalogued("hss-f1", "Figure 1: singular values, and what clustering does")
-def low_rank(datasets=None, widths=None, rows=FILE_ROWS, seed=0):
+def low_rank(
+    datasets=Choice(("wdbc",), (PAPERS_SET,)), widths=Choice(WIDTHS), rows=FILE_ROWS, seed=0
+):
     """When is a Gaussian kernel matrix of low rank, as a whole or off its diagonal?
 
     `widths` are values of h.
     """
-
-    def grid(profile):
-        names = datasets or ("wdbc" if profile == "quick" else PAPERS_SET,)
-        values = product(names, SINGULAR_VALUES, h=widths or WIDTHS, rows=rows)
-        return values + product(names, PICTURE, ORDERS, h=1.0, rows=rows)
-
-    needs = (PAPERS_SET,)
-    return Study(grid=grid, measure=measure_low_rank, key_figures=_ranks, needs=needs)
+    values = product(datasets, SINGULAR_VALUES, h=widths, rows=rows)
+    return values + product(datasets, PICTURE, ORDERS, h=1.0, rows=rows)
 
 
+@low_rank.measure(needs=(PAPERS_SET,))
 def measure_low_rank(point, seed):
     """The singular values of K, or K as a picture and the rank of its off-diagonal block."""
     data = load_dataset(point.dataset, scaling="symmetric")
@@ -55,10 +51,9 @@ def measure_low_rank(point, seed):
     shared = shape_of(X)
     if point.method == SINGULAR_VALUES:
         values = la.svdvals(K)
-        return [
-            {"place": (i + 1) / len(X), "singular_value": value / values[0]} | shared
-            for i, value in enumerate(values)
-        ]
+        places = np.arange(1, len(X) + 1) / len(X)
+        told = {"place": places, "singular_value": values / values[0]}
+        return pd.DataFrame(told).assign(**shared)
     middle = len(X) // 2
     if point.variant == "clustered":
         tree = build_tree(unit_rows(X, spread=True)[0], leaf_size=LEAF_SIZE, seed=seed)
@@ -86,6 +81,7 @@ def one_set(table):
     return table[table["dataset"] == (PAPERS_SET if PAPERS_SET in names else min(names))]
 
 
+@low_rank.key_figures
 def _ranks(table):
     table = one_set(table)
     values, pictures = (table[table["method"] == kind] for kind in (SINGULAR_VALUES, PICTURE))
@@ -101,50 +97,32 @@ def _above_a_percent(rows):
 
 TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 MODES = ("fast", "paper")
-ERROR_SETS = {  # data set -> h, rows
-    "quick": {"swiss-roll": (1.0, 1000), "magic": (1.0, 1000)},
-    "standard": {
-        "skin_nonskin": (10.0, 20_000), "cod-rna": (10.0, 20_000), "magic": (1.0, 10_000),
-        "ijcnn1": (0.1, 20_000), "a9a": (1.0, 10_000),
-    },
-}  # fmt: skip
-QUICK_TOLERANCES = (1.0, 1e-2, 1e-4, 1e-6)
+ERROR_SETS = Choice(  # data set -> h, rows
+    {"swiss-roll": (1.0, 1000), "magic": (1.0, 1000)},
+    {"skin_nonskin": (10.0, 20_000), "cod-rna": (10.0, 20_000), "magic": (1.0, 10_000),
+     "ijcnn1": (0.1, 20_000), "a9a": (1.0, 10_000)},
+)  # fmt: skip
+TIGHTENED = Choice((1.0, 1e-2, 1e-4, 1e-6), TOLERANCES)
 MAX_RANK = 2000
 
 
 @catalogued("hss-error", "Tolerances and what they give")
-def tolerance_sweep(datasets=None, h=1.0, rows=2000, tolerances=None, leaf_size=None, seed=0):
+def tolerance_sweep(
+    profile, datasets=None, h=1.0, rows=2000, tolerances=TIGHTENED, leaf_size=None, seed=0
+):
     """How close is K~ to K at a tolerance, with what ranks, and is it definite?
 
     The catalogue's sets have widths and rows of their own; h and `rows` are of sets that are named.
     """
-
-    def grid(profile):
-        cases = dict.fromkeys(datasets or (), (h, rows))
-        cases = cases or ERROR_SETS.get(profile, ERROR_SETS["standard"])
-        every = tolerances or (QUICK_TOLERANCES if profile == "quick" else TOLERANCES)
-        return product(
-            cases, MODES, h=lambda name: cases[name][0], rows=lambda name: cases[name][1],
-            rel_tol=every,
-            leaf_size=lambda name: leaf_size or (128 if cases[name][1] < 5000 else 256),
-        )  # fmt: skip
-
-    return Study(
-        grid=grid,
-        measure=measure_error,
-        predict_seconds=error_seconds,
-        key_figures=figures_by(
-            "{dataset}, h = {h:g}, {method}", _reached, lambda t: t["level_of_level"] == 0
-        ),
-    )
+    cases = dict.fromkeys(datasets or (), (h, rows)) or ERROR_SETS.of(profile)
+    return product(
+        cases, MODES, h=lambda name: cases[name][0], rows=lambda name: cases[name][1],
+        rel_tol=tolerances,
+        leaf_size=lambda name: leaf_size or (128 if cases[name][1] < 5000 else 256),
+    )  # fmt: skip
 
 
-def error_seconds(point):
-    """A high-dimensional kernel at a tight tolerance is compressed to its full rank."""
-    full = point.dataset in ("a9a", "magic") and point["rel_tol"] < 0.1
-    return (1.5e-7 if full else 1e-8) * point["rows"] ** 2
-
-
+@tolerance_sweep.measure
 def measure_error(point, seed):
     """One row per level of the tree: ranks and bytes, and the quality of the whole."""
     X = sample(point.dataset, point["rows"]).X_train
@@ -169,22 +147,20 @@ def measure_error(point, seed):
     ]
 
 
+@tolerance_sweep.key_figures(
+    "{dataset}, h = {h:g}, {method}", lambda table: table["level_of_level"] == 0
+)
 def _reached(rows):
     last = rows.loc[rows["rel_tol"].idxmin()]
     indefinite = "" if (rows["smallest_eigenvalue"] < -1e-4).any() else "never "
-    error = _power(last["sampled_error"])
-    return f"error {error} at rel_tol {last['rel_tol']:g}, K~ {indefinite}indefinite"
+    # A power of ten well above it: what may be compared between machines.
+    power = int(np.ceil(np.log10(max(3 * last["sampled_error"], 1e-16))))
+    return f"error below 1e{power} at rel_tol {last['rel_tol']:g}, K~ {indefinite}indefinite"
 
 
-def _power(value):
-    """A power of ten well above a value: what may be compared between machines."""
-    return f"below 1e{int(np.ceil(np.log10(max(3 * value, 1e-16))))}"
-
-
-def cases_of(cases, profile, datasets, h, C, rows, *what, **parameters):
+def cases_of(cases, datasets, h, C, rows, *what, **parameters):
     """The points of a profile's cases (data set -> h, C, rows), or of sets that are named."""
-    listed = dict.fromkeys(datasets or (), (h, C, rows))
-    listed = listed or cases.get(profile, cases["standard"])
+    listed = dict.fromkeys(datasets or (), (h, C, rows)) or cases
     return product(
         listed, *what, h=lambda name: listed[name][0], C=lambda name: listed[name][1],
         rows=lambda name: listed[name][2], **parameters,
@@ -196,35 +172,22 @@ KINDS = (EXACT, CLOSE, COARSE, BLOCKS, IDENTITY)
 STEPS = (1, 3, 10, 30, 100, 300, 1000)
 PAPERS_BETA, OWN_BETA = "beta = 100", "beta = 1"
 BETAS = {PAPERS_BETA: 100.0, OWN_BETA: 1.0}
-CASES = {  # data set -> h, C, rows
-    "quick": {"checkerboard": (0.3, 10.0, 800), "magic": (1.0, 1.0, 800)},
-    "standard": {
-        "checkerboard": (0.3, 10.0, 2500), "skin_nonskin": (10.0, 10.0, 2500),
-        "ijcnn1": (0.1, 10.0, 2500), "a9a": (3.0, 10.0, 2500), "cod-rna": (10.0, 10.0, 2500),
-    },
-}  # fmt: skip
+CASES = Choice(  # data set -> h, C, rows
+    {"checkerboard": (0.3, 10.0, 800), "magic": (1.0, 1.0, 800)},
+    {"checkerboard": (0.3, 10.0, 2500), "skin_nonskin": (10.0, 10.0, 2500),
+     "ijcnn1": (0.1, 10.0, 2500), "a9a": (3.0, 10.0, 2500), "cod-rna": (10.0, 10.0, 2500)},
+)  # fmt: skip
 OPTIMUM = 1e-5
 NEAR_OPTIMUM = 0.05  # relative gap with the exact kernel
 
 
 @catalogued("hss-steps", "Where the approximation matters")
-def step_sweep(datasets=None, h=1.0, C=1.0, rows=800, seed=0):
+def step_sweep(profile, datasets=None, h=1.0, C=1.0, rows=800, seed=0):
     """After how many steps does it matter what stands in for the kernel matrix?
 
     The catalogue's sets have h, C and rows of their own; the arguments are for sets that are named.
     """
-    return Study(
-        grid=lambda profile: cases_of(CASES, profile, datasets, h, C, rows, KINDS, BETAS),
-        measure=measure_steps,
-        predict_seconds=predict_seconds,
-        key_figures=_in_the_end,
-    )
-
-
-def predict_seconds(point):
-    """Solves with the exact matrix cost n^2; so do close hierarchical ones in many dimensions."""
-    dense = point.method == EXACT or (point.method == CLOSE and point.dataset in ("a9a", "magic"))
-    return 2.5e-6 * point["rows"] ** 2 if dense else 3e-3 * point["rows"]
+    return cases_of(CASES.of(profile), datasets, h, C, rows, KINDS, BETAS)
 
 
 def _kernel(kind, X, h, seed):
@@ -236,13 +199,16 @@ def _kernel(kind, X, h, seed):
     return machines.approximated(kind, X, h, seed)[0]
 
 
+@step_sweep.measure
 def measure_steps(point, seed):
     """A row for each number of steps; the last is the optimum with K~, however it is reached."""
     data, C = sample(point.dataset, point["rows"]), point["C"]
     X, y = data.X_train, data.y_train
     exact = _kernel(EXACT, X, point["h"], seed)
     kernel = exact if point.method == EXACT else _kernel(point.method, X, point["h"], seed)
-    beta = _large_enough(kernel, BETAS[point.variant])
+    beta = BETAS[point.variant]
+    while not kernel.is_definite(beta / 2.2):
+        beta *= 2.0
     results = {steps: machines.papers_steps(kernel, y, [C], steps, beta)[0] for steps in STEPS}
     results["optimum"] = machines.converged(kernel, y, [C], tol=OPTIMUM, max_iter=3000)[0]
     sums = machines.decisions(exact.kernel_, data.X_test, X, list(results.values()))
@@ -266,42 +232,31 @@ def measure_steps(point, seed):
     return rows
 
 
-def _large_enough(kernel, beta):
-    while not kernel.is_definite(beta / 2.2):
-        beta *= 2.0
-    return beta
-
-
-def _in_the_end(table):
+@step_sweep.key_figures("{dataset}, {method}", lambda table: table["variant"] == PAPERS_BETA)
+def _in_the_end(rows):
     """Optima of other problems are left unnamed: with an indefinite K~ there are several."""
-    figures = {}
-    papers = table[table["variant"] == PAPERS_BETA]
-    for (name, kind), rows in papers.groupby(["dataset", "method"], sort=False):
-        ends = rows["at_optimum"].astype(bool)
-        ten, last = rows[(rows["steps"] == 10) & ~ends].iloc[0], rows[ends].iloc[0]
-        near = last["exact_gap"] < NEAR_OPTIMUM
-        figures[f"{name}, {kind}"] = f"{ten['test_accuracy']:.0%} after ten steps, " + (
-            f"{last['test_accuracy']:.0%} at the optimum" if near else "then to another optimum"
-        )
-    return figures
+    ends = rows["at_optimum"].astype(bool)
+    ten, last = rows[(rows["steps"] == 10) & ~ends].iloc[0], rows[ends].iloc[0]
+    near = last["exact_gap"] < NEAR_OPTIMUM
+    then = f"{last['test_accuracy']:.0%} at the optimum" if near else "then to another optimum"
+    return f"{ten['test_accuracy']:.0%} after ten steps, {then}"
 
 
-BOUND_CASES = {
-    "quick": {"magic": (3.0, 1.0, 600), "checkerboard": (0.3, 1.0, 600)},
-    "standard": {
-        "skin_nonskin": (10.0, 1.0, 1200), "cod-rna": (10.0, 1.0, 1200), "ijcnn1": (0.3, 1.0, 1200),
-        "a9a": (1.0, 1.0, 1200), "checkerboard": (0.3, 1.0, 1200),
-    },
-}  # fmt: skip
-BOUND_TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
-QUICK_BOUND_TOLERANCES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+BOUND_CASES = Choice(
+    {"magic": (3.0, 1.0, 600), "checkerboard": (0.3, 1.0, 600)},
+    {"skin_nonskin": (10.0, 1.0, 1200), "cod-rna": (10.0, 1.0, 1200), "ijcnn1": (0.3, 1.0, 1200),
+     "a9a": (1.0, 1.0, 1200), "checkerboard": (0.3, 1.0, 1200)},
+)  # fmt: skip
+BOUND_TOLERANCES = Choice((1.0, 1e-1, 1e-2, 1e-3, 1e-4), (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6))
 AS_COMPRESSED, LIFTED = "as compressed", "lifted"
 MINIMISED = 1e-9  # relative gap at which a minimiser counts as one
 ROUNDING = 1e-12  # of the largest eigenvalue
 
 
 @catalogued("hss-e9", "Equation 9: the objective's error and its bound")
-def objective_bound(datasets=None, h=1.0, C=1.0, rows=600, tolerances=None, seed=0):
+def objective_bound(
+    profile, datasets=None, h=1.0, C=1.0, rows=600, tolerances=BOUND_TOLERANCES, seed=0
+):
     """How far does the optimum move when K~ replaces K, and what does eq. 9 promise?
 
         |f(x) - f~(x~)| <= max(1/2 |x~^T Y (K~ - K) Y x~|, 1/2 |x^T Y (K~ - K) Y x|)
@@ -312,25 +267,11 @@ def objective_bound(datasets=None, h=1.0, C=1.0, rows=600, tolerances=None, seed
     be one; such rows say so. Lifting the eigenvalues of K~ to zero mends it, at the price of a
     larger error. The catalogue's sets have h, C and rows of their own.
     """
-    forms = AS_COMPRESSED, LIFTED
-
-    def grid(profile):
-        every = tolerances or (QUICK_BOUND_TOLERANCES if profile == "quick" else BOUND_TOLERANCES)
-        return cases_of(BOUND_CASES, profile, datasets, h, C, rows, "HSS", forms, rel_tol=every)
-
-    return Study(
-        grid=grid,
-        measure=measure_bound,
-        predict_seconds=bound_seconds,
-        key_figures=_bound_figures,
-    )
+    what = "HSS", (AS_COMPRESSED, LIFTED)
+    return cases_of(BOUND_CASES.of(profile), datasets, h, C, rows, *what, rel_tol=tolerances)
 
 
-def bound_seconds(point):
-    """Some thousand solves with dense matrices, and their eigenvalues."""
-    return 5e-6 * point["rows"] ** 2 + 1e-9 * point["rows"] ** 3
-
-
+@objective_bound.measure
 def measure_bound(point, seed):
     """Both optima and both sides of the bound."""
     data = sample(point.dataset, point["rows"])
@@ -375,6 +316,7 @@ def _value(K, coefficients):
     return float(0.5 * coefficients @ K @ coefficients - np.abs(coefficients).sum())
 
 
+@objective_bound.key_figures
 def _bound_figures(table):
     figures = figures_by("{variant}", _proved)(table)
     tightest = table[table["rel_tol"] == table["rel_tol"].min()]

@@ -9,12 +9,11 @@ import numpy as np
 
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import RACQP, LibSVM
-from kernlab.lab.engine import Study, Tolerance, as_cells, catalogued, one_of, product
-from kernlab.lab.papers.common.cells import SECONDS, figures_by, of_printed_rows
+from kernlab.lab.engine import Choice, Tolerance, catalogued, one_of, product
+from kernlab.lab.papers.common.cells import SECONDS
 from kernlab.lab.papers.common.fitting import certified, fitted_row, seconds_of, shape_of, solved
 from kernlab.lab.papers.hss import machines
-from kernlab.lab.papers.hss.machines import HSS, MATRICES
-from kernlab.lab.papers.hss.sets import PAPERS, halves, sample
+from kernlab.lab.papers.hss.machines import HSS, MATRICES, PAPERS, halves, sample
 from kernlab.lab.published import printed, published
 from kernlab.runtime import memory_limit
 
@@ -27,17 +26,14 @@ TEN_STEPS, OPTIMUM = "ten steps", "converged"
 PRINTED, TIGHT = "printed tolerances", "rel_tol 0.01"
 TIGHT_TOLERANCES = {"rel_tol": 1e-2, "max_rank": 2000}
 HALF_A_POINT = Tolerance(absolute=0.5, better="higher", reason="points; one split")
-ACCURACY = one_of("coarse", "finer")
+TABLES = {"coarse": "hss-t4", "finer": "hss-t5"}
+ACCURACY = one_of(*TABLES)
 HELD_OUT = 0.2
 MOST_CERTIFIED = 60_000  # rows up to which objectives are computed with the exact kernel
 QUICK = ("magic", 1500)
+SETS = Choice(QUICK[:1], PAPERS)
 QUICK_RACQP = 600  # rows: 200 steps take seconds each
-SHAPES = {  # training rows, test rows, features: for predicted seconds
-    "a8a": (22696, 9865, 123), "w7a": (24692, 25057, 300), "a9a": (32561, 16281, 123),
-    "w8a": (49749, 14951, 300), "ijcnn1": (49990, 91701, 22), "cod-rna": (59535, 271617, 8),
-    "skin_nonskin": (171540, 73517, 3), "webspam": (245000, 105000, 254),
-    "susy": (3_500_000, 1_500_000, 18), "rcv1": (20242, 135480, 100),
-}  # fmt: skip
+MOST_FEATURES = 300  # that the rows of text have, about
 
 
 def best_width(name):
@@ -47,48 +43,32 @@ def best_width(name):
 
 @catalogued("hss-t4", "Table 4: ADMM with a coarse approximation", accuracy="coarse")
 @catalogued("hss-t5", "Table 5: ADMM with a finer approximation", accuracy="finer")
-def admm(datasets=None, widths=None, costs=None, rows=None, seed=0, accuracy: ACCURACY = "coarse"):
+def admm(
+    profile, datasets=SETS, widths=Choice(WIDTHS), costs=Choice(COSTS), rows=Choice(QUICK[1], 0),
+    seed=0, accuracy: ACCURACY = "coarse",
+):  # fmt: skip
     """How good and how fast is ADMM with K~, and what does K~ add to knowing nothing?
 
     The accuracy is that of K~: tolerances, largest rank and neighbours of Table 4, or of Table 5.
+    The optimum with a close K~ is the same for both: where it takes long, it is found once.
     """
-    table = "hss-t4" if accuracy == "coarse" else "hss-t5"
-    settings = {"costs": " ".join(map(str, costs or COSTS)), "accuracy": table}
-
-    def grid(profile):
-        """The optimum with a close K~ is the same for both tables: where it takes long, once."""
-        quick = profile == "quick"
-        forms = (PRINTED, TIGHT) if accuracy == "coarse" or quick else (PRINTED,)
-        size = {"rows": rows or (QUICK[1] if quick else 0)}
-        size["mode"] = "paper" if profile == "paper" else "fast"
-        points = []
-        for name in datasets or ((QUICK[0],) if quick else PAPERS):
-            points += product(name, TEN_STEPS, PRINTED, h=widths or WIDTHS, **size, **settings)
-            points += product(name, OPTIMUM, forms, h=best_width(name), **size, **settings)
-        return points
-
-    return Study(
-        grid=grid,
-        measure=measure_admm,
-        timing=True,
-        predict_seconds=predict_seconds,
-        key_figures=_accuracies,
-        measured=partial(_measured, table),
-        tolerances={
-            "accuracy": HALF_A_POINT,
-            "compression time": SECONDS,
-            "factorisation time": SECONDS,
-            "ADMM time": SECONDS,
-            "memory": Tolerance(relative=0.25, better="lower", reason="other ranks, other leaves"),
-        },
-    )
+    forms = (PRINTED, TIGHT) if accuracy == "coarse" or profile == "quick" else (PRINTED,)
+    settings = {"costs": " ".join(map(str, costs)), "accuracy": TABLES[accuracy], "rows": rows}
+    settings["mode"] = "paper" if profile == "paper" else "fast"
+    points = []
+    for name in datasets:
+        points += product(name, TEN_STEPS, PRINTED, h=widths, **settings)
+        points += product(name, OPTIMUM, forms, h=best_width(name), **settings)
+    return points
 
 
 def predict_seconds(point):
     """Kernel values are what counts: of test rows by training rows, and of certificates."""
-    if point["rows"] or point.dataset not in SHAPES:
+    if point["rows"] or point.dataset not in PAPERS:
         return None
-    train, test, features = SHAPES[point.dataset]
+    sizes = ("training rows", "test rows", "features")
+    train, test, features = (printed("hss-t1")[point.dataset, size] for size in sizes)
+    features = min(features, MOST_FEATURES)
     optimum = point.method == OPTIMUM
     pairs = train * (test + (2 * train if optimum and train <= MOST_CERTIFIED else 0.2 * train))
     seconds = pairs * (2.8e-9 + 3e-11 * features) + 1e-4 * train
@@ -100,6 +80,7 @@ def predict_seconds(point):
 
 
 # ----------------------------------------------------------------------------- one point
+@admm.measure(timing=True, predict_seconds=predict_seconds)
 def measure_admm(point, seed):
     data = sample(point.dataset, point["rows"] or None)
     settings = TIGHT_TOLERANCES if point.variant == TIGHT else SETTINGS[point["accuracy"]]
@@ -207,6 +188,7 @@ def chosen(rows, column):
     return ordered.loc[ordered[column].idxmax()]
 
 
+@admm.key_figures
 def _accuracies(table):
     figures = {}
     for name, rows in table.groupby("dataset", sort=False):
@@ -223,72 +205,59 @@ def _accuracies(table):
     return figures
 
 
-def _measured(study, table):
+@admm.measured({
+    "accuracy": HALF_A_POINT,
+    "compression time": SECONDS,
+    "factorisation time": SECONDS,
+    "ADMM time": SECONDS,
+    "memory": Tolerance(relative=0.25, better="lower", reason="other ranks, other leaves"),
+})  # fmt: skip
+def _measured(table, accuracy):
     """The printed columns, h and C chosen as there; seconds are those at that h.
 
     Where several C tie, the printed ones count as found if they are among the best here.
     """
-    paper, cells = published(study), []
+    paper = published(TABLES[accuracy])
     steps = table[(table["method"] == TEN_STEPS) & (table["matrix"] == HSS)]
+    steps = steps[steps["dataset"].isin(paper["row"])]  # a set that stands in has no row
     for name, rows in steps.groupby("dataset", sort=False):
         best = chosen(rows, "test_accuracy")
         ties = rows[(rows["h"] == best["h"]) & (rows["test_accuracy"] == best["test_accuracy"])]
-        cells += [
-            (name, "compression time", best["approximate_seconds"]),
-            (name, "factorisation time", best["factor_seconds"]),
-            (name, "memory", best["nbytes"] / 1e6),
-            (name, "ADMM time", best["solve_seconds"]),
-            (name, "best h", best["h"]),
-            (name, "accuracy", 100 * best["test_accuracy"]),
-        ]
+        yield name, "compression time", best["approximate_seconds"]
+        yield name, "factorisation time", best["factor_seconds"]
+        yield name, "memory", best["nbytes"] / 1e6
+        yield name, "ADMM time", best["solve_seconds"]
+        yield name, "best h", best["h"]
+        yield name, "accuracy", 100 * best["test_accuracy"]
         places = paper[(paper["row"] == name) & paper["column"].str.startswith("best C")]
-        cells += [
-            (name, place.column, place.value if place.value in set(ties["C"]) else best["C"])
-            for place in places.itertuples()
-        ]
-    return as_cells(of_printed_rows(cells, paper))
+        for place in places.itertuples():
+            is_best = place.value in set(ties["C"])
+            yield name, place.column, place.value if is_best else best["C"]
 
 
 GRID_COSTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GRID_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)
-CONVERGED_ROWS = {"quick": 800, "standard": 5000, "paper": 0}
+CONVERGED_ROWS, STEPPED_ROWS = Choice(800, 5000, 0), Choice(800, 0)
 
 
 @catalogued("hss-f2", "Figure 2: accuracy over C and h")
-def heatmap(datasets=None, widths=None, costs=None, rows=None, seed=0):
+def heatmap(
+    profile, datasets=Choice(("magic",), ("a9a", "ijcnn1")), widths=Choice(GRID_WIDTHS),
+    costs=Choice(GRID_COSTS), rows=None, seed=0,
+):  # fmt: skip
     """How does the accuracy depend on C and h, after ten steps and at the optimum?
 
     Under `rows`, at most, the whole sets count by default after ten steps.
     """
-
-    def grid(profile):
-        names = datasets or (("magic",) if profile == "quick" else ("a9a", "ijcnn1"))
-        every = " ".join(map(str, costs or GRID_COSTS))
-        size = {TEN_STEPS: rows or (800 if profile == "quick" else 0)}
-        size[OPTIMUM] = rows or CONVERGED_ROWS[profile]
-        points = []
-        for name in names:
-            for method, most in size.items():
-                points += product(name, method, h=widths or GRID_WIDTHS, rows=most, costs=every)
-        return points
-
-    return Study(
-        grid=grid,
-        measure=measure_heatmap,
-        predict_seconds=heatmap_seconds,
-        key_figures=figures_by("{dataset}, {method}", _best_cell),
-    )
+    every, points = " ".join(map(str, costs)), []
+    for name in datasets:
+        for method, most in ((TEN_STEPS, STEPPED_ROWS), (OPTIMUM, CONVERGED_ROWS)):
+            most = rows or most.of(profile)
+            points += product(name, method, h=widths, rows=most, costs=every)
+    return points
 
 
-def heatmap_seconds(point):
-    train, test, features = SHAPES.get(point.dataset, (13314, 5706, 10))
-    if point["rows"]:
-        train, test = min(train, point["rows"]), min(test, point["rows"])
-    seconds = train * test * (2.8e-9 + 3e-11 * features) + 1e-4 * train
-    tight = 2e-7 * train**2 if point.method == OPTIMUM else 0.0
-    return seconds + tight
-
-
+@heatmap.measure
 def measure_heatmap(point, seed):
     """A row for each C, all from one factor of one matrix."""
     costs = [float(C) for C in point["costs"].split()]
@@ -314,6 +283,7 @@ def measure_heatmap(point, seed):
     return rows
 
 
+@heatmap.key_figures("{dataset}, {method}")
 def _best_cell(rows):
     best = rows.loc[rows["test_accuracy"].idxmax()]
     if best["method"] == OPTIMUM:  # near-ties there hang on the last digits
@@ -340,7 +310,9 @@ def best_costs(name):
 
 @catalogued("hss-t2", "Table 2: LIBSVM at the same h and C", program="LIBSVM")
 @catalogued("hss-t3", "Table 3: RACQP at the same h and C", program="RACQP")
-def exact_kernel(datasets=None, h=None, costs=None, rows=None, seed=0, program: PROGRAM = "LIBSVM"):
+def exact_kernel(
+    profile, datasets=SETS, h=None, costs=None, rows=None, seed=0, program: PROGRAM = "LIBSVM"
+):
     """How accurate and how fast is a machine with the exact kernel where the grid search ended?
 
     RACQP minimises x'Qx - e'x where LIBSVM has 1/2 x'Qx - e'x: its authors' C is LIBSVM's of twice
@@ -351,30 +323,15 @@ def exact_kernel(datasets=None, h=None, costs=None, rows=None, seed=0, program: 
     its search.
     """
     forms = RACQP_STEPS if program == "RACQP" else ""
-
-    def grid(profile):
-        quick = profile == "quick"
-        size = rows or ((QUICK_RACQP if forms else QUICK[1]) if quick else 0)
-        names = datasets or ((QUICK[0],) if quick else PAPERS)
-        return product(names, program, forms, C=costs or best_costs, h=h or best_width, rows=size)
-
-    return Study(
-        grid=grid,
-        measure=measure_exact_kernel,
-        timing=True,
-        predict_seconds=exact_kernel_seconds,
-        key_figures=figures_by("{dataset}, {variant}, h = {h:g}, C = {C:g}", _support),
-        measured=partial(_exact_kernel_measured, "hss-t3" if forms else "hss-t2"),
-        tolerances={
-            "accuracy": HALF_A_POINT,
-            "time": SECONDS,
-        },
-    )
+    few = QUICK_RACQP if forms else QUICK[1]
+    size = rows or (few if profile == "quick" else 0)
+    return product(datasets, program, forms, C=costs or best_costs, h=h or best_width, rows=size)
 
 
 def exact_kernel_seconds(point):
     if point.method == "RACQP" and point.dataset in PAPERS:
-        pairs, steps = SHAPES[point.dataset][0] ** 2, RACQP_STEPS[point.variant]
+        pairs = printed("hss-t1")[point.dataset, "training rows"] ** 2
+        steps = RACQP_STEPS[point.variant]
         again = 1 if 16 * pairs <= memory_limit(None) else steps
         return pairs * (again * PAIR_SECONDS + steps * STEP_SECONDS)
     seconds = printed("hss-t2").get((point.dataset, "time"))
@@ -383,6 +340,7 @@ def exact_kernel_seconds(point):
     return None if seconds is None else FASTER * seconds
 
 
+@exact_kernel.measure(timing=True, predict_seconds=exact_kernel_seconds)
 def measure_exact_kernel(point, seed):
     data = sample(point.dataset, point["rows"] or None)
     gamma = gamma_from_sigma(point["h"])
@@ -398,6 +356,7 @@ def measure_exact_kernel(point, seed):
     return row
 
 
+@exact_kernel.key_figures("{dataset}, {variant}, h = {h:g}, C = {C:g}")
 def _support(rows):
     row = rows.iloc[-1]
     told = f"{row['test_accuracy']:.1%}, {row['support']:.0%} support vectors"
@@ -406,11 +365,12 @@ def _support(rows):
     return told
 
 
-def _exact_kernel_measured(study, table):
+@exact_kernel.measured({"accuracy": HALF_A_POINT, "time": SECONDS})
+def _exact_kernel_measured(table, program):
     """Of the values of C that tied the better one, as the paper would have taken it."""
-    cells = []
-    for name, rows in table[table["variant"] != "200 steps"].groupby("dataset", sort=False):
+    known = table["dataset"].isin(published("hss-t3" if program == "RACQP" else "hss-t2")["row"])
+    own = table[known & (table["variant"] != "200 steps")]
+    for name, rows in own.groupby("dataset", sort=False):
         best = rows.loc[rows["test_accuracy"].idxmax()]
-        cells.append((name, "time", best["fit_seconds"]))
-        cells.append((name, "accuracy", 100 * best["test_accuracy"]))
-    return as_cells(of_printed_rows(cells, published(study)))
+        yield name, "time", best["fit_seconds"]
+        yield name, "accuracy", 100 * best["test_accuracy"]

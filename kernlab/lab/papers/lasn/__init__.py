@@ -9,12 +9,13 @@ Every study is a function of what a reader may turn; without arguments it is the
 'lasn-f4@d0e0f2'
 """
 
-from kernlab.lab.papers.lasn.sweeps import cost_sweep, landmark_sweep
-from kernlab.lab.papers.lasn.tables import (
+from kernlab.lab.papers.lasn.studies import (
     against_libsvm,
     comparison_sets,
     convergence,
+    cost_sweep,
     factors,
+    landmark_sweep,
     solvers,
     sweep_sets,
     weight_bound,

@@ -1,12 +1,17 @@
 """Figures of the LASN paper's studies."""
 
-from kernlab.lab.papers.common.data_tables import sizes_figure
-from kernlab.lab.papers.common.theory import draw_bounds, draw_convergence, draw_differences
-from kernlab.lab.plots.registry import declared, figure
-from kernlab.lab.plots.sweeps import draw_methods, draw_sweep, published_values
+from kernlab.lab.papers.common.theory import draw_bounds, draw_differences
+from kernlab.lab.plots.marks import draw_methods, draw_sweep, panels
+from kernlab.lab.plots.registry import figure
+from kernlab.lab.plots.style import dataset_marker
 
 LANDMARKS = {"what": "the number of landmarks", "x": "landmarks", "xlabel": "landmarks k"}
 COST = {"what": "C", "x": "C", "xlabel": "C"}
+TITLES = {
+    "direct": "Direct",
+    "cg": r"Conjugate gradients, $\mu$ falls",
+    "cg, constant mu": r"Conjugate gradients, $\mu$ constant",
+}
 
 
 @figure("lasn-f2", "sweep", number=2, group="large", **LANDMARKS)
@@ -28,7 +33,7 @@ def draw_solvers(table):
     features, to its own default tolerance (the semismooth Newton method's is the tightest). Dots:
     measured; strokes of the same colour: the paper's.
     """
-    theirs = published_values("lasn-t3", "{method} solve time")
+    theirs = "lasn-t3", "{method} solve time"
     return draw_methods(table, "solve_seconds", "seconds to solve", theirs=theirs)
 
 
@@ -42,7 +47,7 @@ def draw_against_libsvm(table):
     rows = table[printed] if printed.any() else table
     method = rows["method"] + rows["variant"].str.removeprefix("printed").where(printed, "")
     rows = rows.assign(method=method, error=1.0 - rows["test_accuracy"])
-    theirs = published_values("lasn-t4", "{method} accuracy", turned=True)
+    theirs = "lasn-t4", "{method} accuracy", True
     return draw_methods(rows, "error", "test error", theirs=theirs)
 
 
@@ -73,11 +78,11 @@ def draw_gradients(table):
     gradient (middle) the digits at least double; with $\mu$ held at 0.1 (right) a step gains no
     more than a digit or so, which is linear convergence.
     """
-    return draw_convergence(table)
-
-
-FIGURES = [
-    *declared(globals()),
-    sizes_figure("lasn-t1", "LASN's sweeps"),
-    sizes_figure("lasn-t2", "LASN's comparisons"),
-]
+    figure, parts = panels(table, "variant", panel=(4.0, 3.2), sharey=True)
+    for ax, variant, part in parts:
+        for name, rows in part.groupby("dataset", sort=False):
+            look = {"marker": dataset_marker(name), "ms": 4, "label": name}
+            ax.plot(rows["iteration"], rows["residual"].clip(1e-17), **look)
+        ax.set(yscale="log", title=TITLES.get(variant, variant), xlabel="Newton step")
+    parts[0][0].set_ylabel("gradient, relative to the start")
+    return figure

@@ -4,13 +4,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
-from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.common.theory import draw_bounds, draw_differences
-from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.marks import bands, plain_log_ticks
-from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.marks import bands, draw_methods, draw_sweep, plain_log_ticks
+from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import method_colour, new_figure
-from kernlab.lab.plots.sweeps import draw_methods, draw_sweep
 
 
 @figure("llsvm-prop2", "differences")
@@ -78,7 +75,6 @@ def draw_prediction_cost(table):
         ax.plot(group["size"], group["microseconds_per_row"], label=method, **look)
     ax.set(xscale="log", yscale="log", xlabel="features, landmarks k, or support vectors")
     ax.set_ylabel("microseconds per row")
-    label_lines(ax)
     return figure
 
 
@@ -125,8 +121,6 @@ def draw_features(table):
             plain_log_ticks(ax.xaxis)
         line[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
         line[1].yaxis.set_minor_formatter(PercentFormatter(1.0, decimals=1))
-        label_lines(line[1])
+        for unnamed in line[0].get_lines():  # the names stand on the right
+            unnamed.set_label("_")
     return figure
-
-
-FIGURES = [*declared(globals()), sizes_figure("llsvm-t2", "LLSVM")]

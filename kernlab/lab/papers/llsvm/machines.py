@@ -10,11 +10,10 @@ from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import LLSVM, sweep
 from kernlab.kernels import resolve_gamma
 from kernlab.lab.baselines import BASELINES
-from kernlab.lab.engine import Study, Tolerance, catalogued, product
-from kernlab.lab.engine.study import as_cells, per_cent, spread_cell
+from kernlab.lab.engine import Choice, Tolerance, catalogued, per_cent, product, spread_cell
 from kernlab.lab.papers.common import cells as said
 from kernlab.lab.papers.common.fitting import certified, fitted_row, warm_up
-from kernlab.lab.published import published
+from kernlab.lab.published import printed, published
 from kernlab.runtime import memory_limit, thread_count
 
 PRINTED_LANDMARKS = {"ijcnn1": 3000, "webspam": 4000, "covtype-2": 4000, "checkerboard": 1000,
@@ -29,7 +28,7 @@ AMM_SETTINGS = {"regularisation": 1e-4, "max_weights": 20, "epochs": 10}
 PASSES = {"one pass": 1, "to its optimum": None}
 OUR_FORMS = ("three epochs", "online", "to its optimum")  # beside those that the paper prints
 MOST_CERTIFIED = 60_000  # rows of an exact kernel
-REPEATS = {"quick": 1, "standard": 1, "paper": 5}
+REPEATS = Choice(1, 1, 5)
 ERROR = Tolerance(
     relative=0.1, spreads=2.0, better="lower", reason="a tenth: gamma and C are chosen anew"
 )
@@ -39,18 +38,8 @@ LIBSVM_SECONDS, LIBLINEAR_SECONDS, AMM_SECONDS = 4e-8, 8e-7, 1e-6
 VALUE_SECONDS, MAP_SECONDS = 1.3e-8, 2.3e-11
 
 
-def _sets(profile):
-    """The checkerboard is smaller under the quick profile: "checkerboard", not the paper's rows."""
-    return ("checkerboard",) if profile == "quick" else tuple(PRINTED_LANDMARKS)
-
-
-def _load(point):
-    """AMM depends on the scale of features, which are standardised for it."""
-    return load_dataset(
-        point.dataset,
-        paper="llsvm" if point["rows"] == "the paper's" else None,
-        scaling="standard" if point.method == "AMM" else None,
-    )
+# The checkerboard is smaller under the quick profile: "checkerboard", not the paper's rows.
+SETS = Choice(("checkerboard",), tuple(PRINTED_LANDMARKS))
 
 
 def _rows(name, profile):
@@ -59,7 +48,7 @@ def _rows(name, profile):
 
 
 @catalogued("llsvm-t3", "Table 3: LLSVM against linear, quadratic and kernel machines")
-def against_machines(datasets=None, n_landmarks=None, repeats=None, seed=0):
+def against_machines(profile, datasets=None, n_landmarks=None, repeats=None, seed=0):
     """What do landmarks cost in time and gain in accuracy over a linear machine?
 
     gamma and C of each kernel machine are chosen for that machine, on training rows alone; CVM and
@@ -67,29 +56,13 @@ def against_machines(datasets=None, n_landmarks=None, repeats=None, seed=0):
     advise LaSVM may stop short of LIBSVM's dual objective; three epochs reach it to 1e-3. Repeats
     are those of LLSVM, with Table 3's landmarks by default, and of AMM.
     """
-
-    def grid(profile):
-        points = []
-        for name in datasets or _sets(profile):
-            rows, times = _rows(name, profile), repeats or REPEATS[profile]
-            k = n_landmarks or (200 if profile == "quick" else PRINTED_LANDMARKS.get(name, "sqrt"))
-            points += _rivals(name, profile, rows, ("Linear", "Poly2"), repeats)
-            points += product(name, "LLSVM", PASSES, times, n_landmarks=k, rows=rows)
-        return points
-
-    return Study(
-        grid=grid,
-        measure=measure_machine,
-        timing=True,
-        predict_seconds=predict_seconds,
-        key_figures=_error_figures,
-        measured=_compared,
-        tolerances={
-            "{method} error": ERROR,
-            "{method} time": said.SECONDS,
-            "{method} error sd": Tolerance(absolute=0.5, better="lower", reason="of five repeats"),
-        },
-    )
+    points = []
+    for name in datasets or SETS.of(profile):
+        rows, times = _rows(name, profile), repeats or REPEATS.of(profile)
+        k = n_landmarks or (200 if profile == "quick" else PRINTED_LANDMARKS.get(name, "sqrt"))
+        points += _rivals(name, profile, rows, ("Linear", "Poly2"), repeats)
+        points += product(name, "LLSVM", PASSES, times, n_landmarks=k, rows=rows)
+    return points
 
 
 def _rivals(name, profile, rows, linear=(), repeats=None):
@@ -102,9 +75,42 @@ def _rivals(name, profile, rows, linear=(), repeats=None):
     ]
 
 
+def predict_seconds(point):
+    """What a fit at the paper's size takes, about; other rows take little time."""
+    if point["rows"] != "the paper's":
+        return None
+    rows, features = _sizes(point.dataset)
+    if point.method in EXACT_KERNEL:
+        return LIBSVM_SECONDS * rows**2
+    if point.method == "AMM":
+        return AMM_SECONDS * rows * features
+    if point.method == "LLSVM":
+        k = point["n_landmarks"]
+        k = int(rows**0.5) if k == "sqrt" else k
+        # Features that memory would not bear are computed again for the certificate.
+        runs = 2 if 8 * rows * k > memory_limit(None) // 4 else 1
+        return rows * k * (VALUE_SECONDS + runs * MAP_SECONDS * k / thread_count())
+    terms = features if point.method == "Linear" else (features + 1) * (features + 2) // 2
+    return LIBLINEAR_SECONDS * rows * terms
+
+
+@cache
+def _sizes(name):
+    table, label = printed("llsvm-t2"), dict(protocol_rows("llsvm-t2")[1])[name]
+    return table[label, "training rows"], table[label, "features"]
+
+
+@against_machines.measure(timing=True, predict_seconds=predict_seconds)
 def measure_machine(point, seed):
-    """Fit once and test; what is compiled is compiled before, on a few rows."""
-    data = _load(point)
+    """Fit once and test; what is compiled is compiled before, on a few rows.
+
+    AMM depends on the scale of features, which are standardised for it.
+    """
+    data = load_dataset(
+        point.dataset,
+        paper="llsvm" if point["rows"] == "the paper's" else None,
+        scaling="standard" if point.method == "AMM" else None,
+    )
     model = _machine(point, data, seed)
     warm_up(clone(model).set_params(n_landmarks=10) if point.method == "LLSVM" else model, data)
     row = fitted_row(model, data)
@@ -163,32 +169,7 @@ def chosen_parameters(name, rows, method):
     return float(best.get("gamma", nan)), float(best["C"])
 
 
-def predict_seconds(point):
-    """What a fit at the paper's size takes, about; other rows take little time."""
-    if point["rows"] != "the paper's":
-        return None
-    rows, features = _sizes(point.dataset)
-    if point.method in EXACT_KERNEL:
-        return LIBSVM_SECONDS * rows**2
-    if point.method == "AMM":
-        return AMM_SECONDS * rows * features
-    if point.method == "LLSVM":
-        k = point["n_landmarks"]
-        k = int(rows**0.5) if k == "sqrt" else k
-        # Features that memory would not bear are computed again for the certificate.
-        runs = 2 if 8 * rows * k > memory_limit(None) // 4 else 1
-        return rows * k * (VALUE_SECONDS + runs * MAP_SECONDS * k / thread_count())
-    terms = features if point.method == "Linear" else (features + 1) * (features + 2) // 2
-    return LIBLINEAR_SECONDS * rows * terms
-
-
-@cache
-def _sizes(name):
-    table = published("llsvm-t2").set_index(["row", "column"])["value"]
-    label = dict(protocol_rows("llsvm-t2")[1])[name]
-    return int(table[label, "training rows"]), int(table[label, "features"])
-
-
+@against_machines.key_figures
 def _error_figures(table):
     figures = {}
     for names, rows in table.groupby(["dataset", "method", "variant"], sort=False):
@@ -210,11 +191,15 @@ def _share_of_libsvm(table, rows):
     return rows["dual_objective"].mean() / table[same]["dual_objective"].mean()
 
 
+@against_machines.measured({
+    "{method} error": ERROR,
+    "{method} time": said.SECONDS,
+    "{method} error sd": Tolerance(absolute=0.5, better="lower", reason="of five repeats"),
+})  # fmt: skip
 def _compared(table):
     """Errors in per cent and times, by the paper's row labels, where the rows are the paper's."""
     labels = dict(protocol_rows("llsvm-t2")[1])
-    cells, printed = [], published("llsvm-t3")
-    columns = set(zip(printed["row"], printed["column"], strict=True))
+    cells, columns = [], printed("llsvm-t3")
     table = table[table["dataset"].isin(labels) & ~table["variant"].isin(OUR_FORMS)]
     for (name, method, rows), group in table.groupby(["dataset", "method", "rows"]):
         row = labels[name]
@@ -230,43 +215,37 @@ def _compared(table):
             fewer = f"{group['n_train'].iloc[0]:,.0f} rows were trained on, not the paper's"
             found = [(*cell[:2], nan, fewer) for cell in found]
         cells += found
-    return as_cells(said.in_printed_units(cells, printed))
+    return said.in_printed_units(cells, published("llsvm-t3"))
 
 
 @catalogued("llsvm-f1", "Figure 1: error and time against the number of landmarks")
-def landmark_sweep(datasets=None, landmarks=None, repeats=None, seed=0):
+def landmark_sweep(
+    profile, datasets=SETS, landmarks=Choice(SWEEP[:4], SWEEP), repeats=REPEATS, seed=0
+):
     """How many landmarks are enough, and what do they cost?
 
     LIBSVM, CVM, LaSVM and AMM, as Table 3 has them, stand beside the curves.
     """
-
-    def grid(profile):
-        ks = landmarks or (SWEEP if profile != "quick" else [k for k in SWEEP if k <= 500])
-        points = []
-        for name in datasets or _sets(profile):
-            rows, times = _rows(name, profile), repeats or REPEATS[profile]
-            points += product(name, "LLSVM", repeats=times, n_landmarks=ks, rows=rows)
-            rivals = _rivals(name, profile, rows, repeats=1)
-            points += [point for point in rivals if point.variant not in OUR_FORMS]
-        return points
-
-    return Study(
-        grid=grid,
-        measure=measure_machine,
-        timing=True,
-        predict_seconds=predict_seconds,
-        key_figures=said.figures_by("{dataset}", _ends, lambda table: table["n_landmarks"] > 0),
-        measured=_growth,
-        tolerances={"exponent in k": said.GROWTH},
-    )
+    points = []
+    for name in datasets:
+        rows = _rows(name, profile)
+        points += product(name, "LLSVM", repeats=repeats, n_landmarks=landmarks, rows=rows)
+        rivals = _rivals(name, profile, rows, repeats=1)
+        points += [point for point in rivals if point.variant not in OUR_FORMS]
+    return points
 
 
+landmark_sweep.measure(measure_machine, timing=True, predict_seconds=predict_seconds)
+
+
+@landmark_sweep.key_figures("{dataset}", lambda table: table["n_landmarks"] > 0)
 def _ends(rows):
     means = rows.groupby("n_landmarks")["error"].mean()
     least, most = per_cent(means.iloc[0]), per_cent(means.iloc[-1])
     return f"k = {means.index[0]}: error {least}, k = {means.index[-1]}: {most}"
 
 
+@landmark_sweep.measured({"exponent in k": said.GROWTH})
 def _growth(table):
     curves = table[(table["rows"] == "the paper's") & (table["n_landmarks"] > 0)]
-    return as_cells([said.growth_cell(curves, "n_landmarks")])
+    return [said.growth_cell(curves, "n_landmarks")]

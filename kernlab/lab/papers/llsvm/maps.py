@@ -1,5 +1,7 @@
 """LLSVM's propositions and its theorem, Tables 1, 2 and 4, and random features beside landmarks."""
 
+from functools import partial
+
 import numpy as np
 import scipy.linalg as la
 from scipy.optimize import LinearConstraint, minimize
@@ -10,10 +12,9 @@ from kernlab.datasets import load_dataset
 from kernlab.estimators import KernelMachine
 from kernlab.kernels import make_kernel, resolve_gamma
 from kernlab.lab.baselines import BASELINES
-from kernlab.lab.engine import Study, catalogued, per_cent, product
+from kernlab.lab.engine import Choice, catalogued, figures_by, per_cent, product
 from kernlab.lab.papers.common import theory
-from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.data_tables import counted
+from kernlab.lab.papers.common.data_tables import data_table
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, seconds_of, shape_of, warm_up
 from kernlab.solvers import solve_dcd
 
@@ -27,34 +28,39 @@ def _libsvm(F, y, C):
 
 
 @catalogued("llsvm-prop1", "Proposition 1: a kernel machine is a linear machine on any factor")
-def factors(datasets=None, C=1.0, seed=0):
+def factors(datasets=theory.SETS, C=1.0, seed=0):
     """Does a linear SVM on F decide as the kernel SVM does, for any F with F F^T = K?"""
-    return theory.equivalence_study("linear SVM on a factor", "hinge", _libsvm, datasets, C)
+    return product(datasets, "linear SVM on a factor", theory.FACTORS, C=C)
+
+
+factors.measure(partial(theory.compare_machines, loss="hinge", fit_linear=_libsvm))
+factors.key_figures(theory.equivalence_figures)
 
 
 @catalogued("llsvm-thm1", "Theorem 1: a bound on the weights, and what it is worth")
-def weight_bound(datasets=None, ranks=None, C=1.0, seed=0):
+def weight_bound(datasets=theory.BOUND_SETS, ranks=theory.BOUND_RANKS, C=1.0, seed=0):
     """How far are weights on Nystrom features from those on the best features?"""
-    return theory.bound_study("hinge", "hinge", datasets, ranks, C)
+    return product(datasets, "hinge", rank=ranks, C=C)
 
 
-@catalogued("llsvm-t2", "Data sets of LLSVM")
-def data_sets(datasets=None):
-    """Are the data sets that are there those of Table 2?"""
-    return counted("llsvm-t2", datasets, "training rows", "test rows", "features", "classes")
+weight_bound.measure(partial(theory.measure_bound, loss="hinge"))
+weight_bound.key_figures(theory.bound_figures)
+
+data_sets = data_table(
+    "llsvm-t2", "Data sets of LLSVM", "LLSVM", "Are the data sets that are there those of Table 2?",
+    "training rows", "test rows", "features", "classes",
+)  # fmt: skip
 
 
 @catalogued("llsvm-prop2", "Proposition 2: the reduced machine is linear on the Nystrom map")
-def reduced_machine(datasets=None, landmarks=(5, 15), C=1.0, seed=0):
+def reduced_machine(
+    datasets=Choice(("two-moons", "breast-cancer")), landmarks=(5, 15), C=1.0, seed=0
+):
     """Does a linear SVM on K_rz U L^-1/2 solve the reduced SVM exactly?"""
-
-    def grid(profile):
-        names = datasets or ("two-moons", "breast-cancer")
-        return product(names, "linear SVM on the map", n_landmarks=landmarks, C=C)
-
-    return Study(grid=grid, measure=measure_reduced, key_figures=_reduced_figures)
+    return product(datasets, "linear SVM on the map", n_landmarks=landmarks, C=C)
 
 
+@reduced_machine.measure
 def measure_reduced(point, seed):
     """Eq. 21 (with the labels that it misses) by a QP solver, and as a linear machine."""
     X, y, X_test, _ = theory.two_class_rows(point.dataset, seed)
@@ -94,6 +100,7 @@ def solve_reduced(K_rz, K_zz, y, C=1.0):
     return found.x[:k], found.x[k], float(found.fun)
 
 
+@reduced_machine.key_figures
 def _reduced_figures(table):
     return {
         "agreement of the decisions": per_cent(table["agreement"].min()),
@@ -110,23 +117,18 @@ MAPS = ("square root of K", "kernel values", "Nystrom map")
 
 
 @catalogued("llsvm-t1", "Table 1: three empirical kernel maps")
-def kernel_maps(datasets=None, n_landmarks=100, C=1.0, seed=0):
+def kernel_maps(datasets=theory.BOUND_SETS, n_landmarks=100, C=1.0, seed=0):
     """What do the three maps cost, and what accuracy do they give?"""
-
-    def grid(profile):
-        quick = ("magic", "breast-cancer") if profile == "quick" else ("magic", "svmguide1", "a1a")
-        return product(datasets or quick, MAPS, n_landmarks=n_landmarks, C=C)
-
-    figures = figures_by(
-        "{dataset}, {method}",
-        lambda rows: (
-            f"dimension {rows['dimension'].iloc[-1]:.0f}, "
-            f"accuracy {per_cent(rows['test_accuracy'].iloc[-1])}"
-        ),
-    )
-    return Study(grid=grid, measure=measure_map, key_figures=figures)
+    return product(datasets, MAPS, n_landmarks=n_landmarks, C=C)
 
 
+@kernel_maps.key_figures("{dataset}, {method}")
+def _dimension(rows):
+    row = rows.iloc[-1]
+    return f"dimension {row['dimension']:.0f}, accuracy {per_cent(row['test_accuracy'])}"
+
+
+@kernel_maps.measure
 def measure_map(point, seed):
     """The same rows through one of the three maps: its size, its cost, and the accuracy."""
     X, y, X_test, y_test = theory.two_class_rows(point.dataset, seed)
@@ -162,20 +164,13 @@ LANDMARK_METHODS = ("LLSVM, unfolded", "LLSVM, folded")
 
 
 @catalogued("llsvm-t4", "Table 4: the cost of a prediction")
-def prediction_cost(datasets=("magic",), landmarks=(50, 100, 200, 400), sizes=None, seed=0):
+def prediction_cost(
+    datasets=("magic",), landmarks=(50, 100, 200, 400),
+    sizes=Choice((500, 2000), (500, 2000, 8000)), seed=0,
+):  # fmt: skip
     """How does the cost of a prediction grow, and is the k^2 of the map needed?"""
-
-    def grid(profile):
-        rows = sizes or ((500, 2000) if profile == "quick" else (500, 2000, 8000))
-        others = product(datasets, ("LinearSVM", "RBFsvm", "Poly2SVM"), rows=rows, n_landmarks=0)
-        return others + product(datasets, LANDMARK_METHODS, rows=2000, n_landmarks=landmarks)
-
-    figures = figures_by(
-        "support vectors of {rows} rows",
-        "{support_vectors:.0f}",
-        where=lambda table: table["method"] == "RBFsvm",
-    )
-    return Study(grid=grid, measure=measure_prediction, timing=True, key_figures=figures)
+    others = product(datasets, ("LinearSVM", "RBFsvm", "Poly2SVM"), rows=sizes, n_landmarks=0)
+    return others + product(datasets, LANDMARK_METHODS, rows=2000, n_landmarks=landmarks)
 
 
 def _predictor(method, k):
@@ -189,6 +184,12 @@ def _predictor(method, k):
     return BASELINES["poly2" if method == "Poly2SVM" else "linear"].make()
 
 
+SUPPORT = figures_by(
+    "support vectors of {rows} rows", "{support_vectors:.0f}", lambda t: t["method"] == "RBFsvm"
+)
+
+
+@prediction_cost.measure(timing=True, key_figures=SUPPORT)
 def measure_prediction(point, seed):
     """Microseconds per predicted row, the median of five runs over 4,000 rows."""
     data = load_dataset(point.dataset, scaling="standard")
@@ -216,31 +217,27 @@ FEATURES = {
     "Fourier": ("fourier", {}),
 }
 RANKS = (20, 50, 100, 200, 500, 1000)
-SETS = {"quick": ("magic", "spambase"), "standard": ("magic", "a9a", "ijcnn1", "mnist-round")}
+SETS = Choice(("magic", "spambase"), ("magic", "a9a", "ijcnn1", "mnist-round"))
 SCALINGS = {"magic": "standard", "spambase": "standard", "mnist-round": "unit"}
-FEATURE_REPEATS = {"quick": 2, "standard": 3, "paper": 10}
 SAMPLED = 500  # rows of the block on which the kernel's error is seen
 
 
 @catalogued("llsvm-fourier", "Random Fourier features beside landmarks")
-def fourier_features(datasets=None, ranks=None, C=1.0, repeats=None, seed=0):
+def fourier_features(
+    datasets=SETS, ranks=Choice(RANKS[:4], RANKS), C=1.0, repeats=Choice(2, 3, 10), seed=0
+):
     """How many features does it take, from landmarks and from draws that do not see the data?
 
     Features of other sets than the catalogue's are standardised.
     """
-
-    def grid(profile):
-        chosen = ranks or (RANKS[:4] if profile == "quick" else RANKS)
-        known = SETS["standard"] + SETS["quick"]
-        return product(
-            datasets or SETS.get(profile, SETS["standard"]), FEATURES,
-            repeats=repeats or FEATURE_REPEATS[profile], features=chosen, C=C,
-            scaling=lambda name: SCALINGS.get(name, "none" if name in known else "standard"),
-        )  # fmt: skip
-
-    return Study(grid=grid, measure=measure_features, timing=True, key_figures=_near_the_best)
+    known = SETS.standard + SETS.quick
+    return product(
+        datasets, FEATURES, repeats=repeats, features=ranks, C=C,
+        scaling=lambda name: SCALINGS.get(name, "none" if name in known else "standard"),
+    )  # fmt: skip
 
 
+@fourier_features.measure(timing=True)
 def measure_features(point, seed):
     """The error of the kernel, and of the machine on the features."""
     data = load_dataset(point.dataset, scaling=point["scaling"])
@@ -257,6 +254,7 @@ def measure_features(point, seed):
     return row | {"kernel_error": kernel_error, "error": 1.0 - row["test_accuracy"]}
 
 
+@fourier_features.key_figures
 def _near_the_best(table):
     figures = {}
     means = table.groupby(["dataset", "method", "features"], sort=False)["error"].mean()

@@ -4,11 +4,9 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import PercentFormatter
 
-from kernlab.lab.papers.common.data_tables import sizes_figure
 from kernlab.lab.papers.sparse.suited import SUITED, losses
 from kernlab.lab.plots import marks, style
-from kernlab.lab.plots.labels import label_lines
-from kernlab.lab.plots.registry import declared, figure
+from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import BLUE, DARK, GREEN, QUIET, RED, YELLOW
 
 CLASSES = (BLUE, RED, YELLOW)
@@ -103,7 +101,6 @@ def draw_limits(table):
         ax.axvline(1 / 3, color=DARK, lw=0.8, ls="dashed", zorder=1)
         ax.annotate(r"  $\alpha = 1/(3\sigma)$", (1 / 3, 1.18), fontsize=7.5, color=DARK)
         ax.set(xscale="log", ylim=(-0.03, 1.25), title=name, xlabel=r"$\alpha\sigma$")
-        label_lines(ax)
     parts[0][0].set_ylabel("relative distance, and share of zeros")
     return figure
 
@@ -126,7 +123,6 @@ def draw_radii(table):
         ax.set_title(f"$\\sigma$ = {sigma:.3g}: $\\lambda_{{min}}$ = {smallest:.2g}")
         ax.set(xlabel="rows, by Gaussian radius", yscale="log")
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-        label_lines(ax)
     parts[0][0].set_ylabel("Gershgorin radius")
     return figure
 
@@ -160,7 +156,6 @@ def draw_trade_off(table):
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         ax.set(xscale="log", ylim=(-0.03, 1.3), title=name, xlabel=r"$\alpha$")
-        label_lines(ax)
     parts[0][0].set_ylabel("similarity, and share of zeros")
     return figure
 
@@ -257,7 +252,6 @@ def draw_against_sigma(table):
         ax.set(xscale="log", xlabel=r"$\sigma$")
         marks.ticks_at(ax.xaxis, sorted(table["sigma"].unique()))
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
-        label_lines(ax)
     return figure
 
 
@@ -328,8 +322,6 @@ def draw_cost(table):
         marks.ticks_at(ax.xaxis, sorted(table["rows"].unique()), lambda size: f"{size / 1000:g}k")
     for ax in axes:  # once all have their common limits
         marks.slope_guide(ax, 1)
-    for ax in axes:
-        label_lines(ax)
     axes[0].set_ylabel("seconds")
     return figure
 
@@ -387,8 +379,6 @@ def draw_suited(table):
     for ax in axes:
         ax.set_ylim(low, 6.0)
     axes[0].set_ylabel("points above the Gaussian kernel")
-    for ax in axes:
-        label_lines(ax)
     for name, part in rows.groupby("dataset", sort=False):
         look = looks[name] | {"s": 34, "linewidths": 0}
         predicted.scatter(part["predicted_density"], part["measured_density"], **look)
@@ -399,6 +389,3 @@ def draw_suited(table):
     marks.log_percent(predicted.xaxis)
     marks.log_percent(predicted.yaxis)
     return figure
-
-
-FIGURES = [*declared(globals()), sizes_figure("sparse-t1", "the sparse Cholesky thesis")]

@@ -1,22 +1,39 @@
-"""What compact support does to the kernel matrix: limits, Gershgorin radii, sparsity, fill-in."""
+"""What compact support does to the kernel matrix (limits, radii, sparsity, fill-in), and its cost.
 
+The Swiss roll is what stages are timed on, beside the thesis' double loop.
+"""
+
+import math
 import time
 
 import numpy as np
+import pandas as pd
 import scipy.linalg as la
 import scipy.sparse as sp
 
 from kernlab.approximations import CompactKernel, compact
 from kernlab.datasets import generators, load_dataset
+from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import Compact, gamma_from_sigma, make_kernel
-from kernlab.lab.engine import NotRun, Positive, Study, as_cells, catalogued, product, several
-from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.fitting import dense, shape_of
+from kernlab.lab.engine import (
+    Choice,
+    NotRun,
+    Positive,
+    Tolerance,
+    catalogued,
+    figures_by,
+    product,
+    several,
+)
+from kernlab.lab.papers.common.fitting import dense, seconds_in, seconds_of, shape_of, solved
+from kernlab.runtime import MemoryLimitError, njit
 
 EXPONENT = 3  # Askey's for three features, and the thesis' odd one
 DENSE_ROWS = 600  # of matrices that are looked at in full
 KERNEL = "compact kernel"
 STANDARD = ("swiss-roll", "svmguide1", "cod-rna")
+SETS = Choice(STANDARD[:1], STANDARD)
+ALPHAS = tuple(float(f"{a:.3g}") for a in np.geomspace(1e-3, 1e4, 29))
 SIGMA = 0.1  # on the Swiss roll in the unit cube
 
 
@@ -36,25 +53,16 @@ def _rows_of(point):
     return X, compact.radius_by_quantile(X, 0.95, 0) / 3.0
 
 
-def _sets(profile):
-    return STANDARD[:1] if profile == "quick" else STANDARD
-
-
 @catalogued("sparse-l31", "Lemma 3.1: the limits of the kernel matrix")
-def limits(datasets=None, alphas=None, seed=0):
+def limits(datasets=SETS, alphas=Choice(ALPHAS), seed=0):
     """Does the sparse kernel go from the Gaussian matrix to the identity with alpha?
 
     `alphas` are in units of 1 / sigma.
     """
-
-    def grid(profile):
-        every = alphas or [float(f"{a:.3g}") for a in np.geomspace(1e-3, 1e4, 29)]
-        return product(datasets or _sets(profile), KERNEL, alpha_sigma=every)
-
-    told = figures_by("{dataset}", _ends)
-    return Study(grid=grid, measure=measure_limits, key_figures=told, needs=STANDARD)
+    return product(datasets, KERNEL, alpha_sigma=alphas)
 
 
+@limits.measure(needs=STANDARD)
 def measure_limits(point, seed):
     """How far K is from the Gaussian kernel matrix and from the identity, relative to either."""
     X, sigma = _rows_of(point)
@@ -75,6 +83,7 @@ def measure_limits(point, seed):
     }
 
 
+@limits.key_figures("{dataset}")
 def _ends(rows):
     rows = rows.sort_values("alpha_sigma")
     first, last = rows.iloc[0], rows.iloc[-1]
@@ -86,19 +95,15 @@ def _ends(rows):
 
 
 @catalogued("sparse-l33", "Lemma 3.3: smaller Gershgorin radii")
-def radii(datasets=None, factors: several(Positive) = (0.5, 1.0, 2.0), seed=0):
+def radii(datasets=SETS, factors: several(Positive) = (0.5, 1.0, 2.0), seed=0):
     """Are the Gershgorin radii smaller than the Gaussian's, and what does that prove?
 
     `factors` are those of the width that leaves the matrix 95 % sparse.
     """
-
-    def grid(profile):
-        return product(datasets or _sets(profile), KERNEL, sigma_factor=factors)
-
-    told = figures_by("{dataset}, {sigma_factor:g} sigma", _smaller)
-    return Study(grid=grid, measure=measure_radii, key_figures=told, needs=STANDARD)
+    return product(datasets, KERNEL, sigma_factor=factors)
 
 
+@radii.measure(needs=STANDARD)
 def measure_radii(point, seed):
     """Both radii of every row, in the order of the Gaussian's; what they say of definiteness."""
     X, sigma = _rows_of(point)
@@ -117,12 +122,12 @@ def measure_radii(point, seed):
         "smallest_eigenvalue_of_gaussian": float(la.eigvalsh(gaussian)[0]),
     }
     places = np.linspace(0, len(X) - 1, 120).astype(int)
-    return [
-        {"place": (i + 0.5) / len(X), "gaussian": full[j], "compact": sparse[j]} | shared
-        for i, j in ((place, order[place]) for place in places)
-    ]
+    rows = order[places]
+    curves = {"place": (places + 0.5) / len(X), "gaussian": full[rows], "compact": sparse[rows]}
+    return pd.DataFrame(curves).assign(**shared)
 
 
+@radii.key_figures("{dataset}, {sigma_factor:g} sigma")
 def _smaller(rows):
     medians = rows[["compact", "gaussian"]].median()
     return (
@@ -135,18 +140,12 @@ BETAS = (0.1, 0.5, 1.0)
 
 
 @catalogued("sparse-e41", "Equations 39 to 41: similarity against sparsity")
-def trade_off(datasets=None, seed=0):
+def trade_off(datasets=SETS, seed=0):
     """Which alpha trades similarity to the Gaussian kernel for sparsity best?"""
-
-    return Study(
-        grid=lambda profile: product(datasets or _sets(profile), KERNEL),
-        measure=measure_trade_off,
-        key_figures=_chosen,
-        measured=_trade_off_measured,
-        needs=STANDARD,
-    )
+    return product(datasets, KERNEL)
 
 
+@trade_off.measure(needs=STANDARD)
 def measure_trade_off(point, seed):
     """The curves A(alpha) and S(alpha), and the alphas that the rules choose."""
     if point.dataset == "swiss-roll":
@@ -165,16 +164,15 @@ def measure_trade_off(point, seed):
     for beta in BETAS:
         alpha = compact.alpha_by_trade_off(X, sigma, EXPONENT, beta, random_state=seed)
         shared[f"alpha_at_beta_{beta:g}"] = alpha
-    return [
-        {"alpha": alpha, "similarity": similarity[k], "sparsity": sparsity[k]} | shared
-        for k, alpha in enumerate(alphas)
-    ]
+    curves = {"alpha": alphas, "similarity": similarity, "sparsity": sparsity}
+    return pd.DataFrame(curves).assign(**shared)
 
 
 def _at(rows, column, alpha):
     return float(np.interp(np.log(alpha), np.log(rows["alpha"]), rows[column]))
 
 
+@trade_off.key_figures
 def _chosen(table):
     figures = {}
     for name, rows in table.groupby("dataset", sort=False):
@@ -186,40 +184,36 @@ def _chosen(table):
     return figures
 
 
+@trade_off.measured({})
 def _trade_off_measured(table):
     rows = table[table["dataset"] == table["dataset"].iloc[0]]
     sparsity = _at(rows, "sparsity", rows["alpha_of_quartile"].iloc[0])
-    fitting = ("example", "entries that fit", round(100 * (1 - sparsity)))
-    return as_cells([("example", "sparsity at least", round(sparsity, 2)), fitting])
+    yield "example", "sparsity at least", round(sparsity, 2)
+    yield "example", "entries that fit", round(100 * (1 - sparsity))
 
 
 PICTURE = 40  # blocks along a side of a picture
 ARROWHEAD = 40
-FILL_ROWS = {"quick": 1500, "standard": 6000, "paper": 6000}
+FILL_ROWS = 1500
 REAL_SPARSITY = 0.97  # about that of the Swiss roll here
 ORDERINGS = ("natural", "amd", "metis", "nesdis")
 
 
 @catalogued("sparse-f3", "Figure 3: fill-in with and without a good ordering")
-def fill_in(datasets=None, rows=None, seed=0):
+def fill_in(datasets=Choice(("pendigits",), ("svmguide1",)), rows=Choice(FILL_ROWS, 6000), seed=0):
     """How many entries does the Cholesky factor get, and how much does ordering save?
 
     Data sets stand beside the arrowhead and the Swiss roll, which has so many `rows`.
     """
-
-    def grid(profile):
-        real = datasets or ("pendigits" if profile == "quick" else "svmguide1",)
-        points = product("arrowhead", ORDERINGS[:2], rows=ARROWHEAD)
-        points += product(real, ORDERINGS[:2], rows=FILL_ROWS["quick"])
-        return points + product("swiss-roll", ORDERINGS, rows=rows or FILL_ROWS[profile])
-
-    filled = (
-        "{entries_of_factor:,.0f} entries in the factor, {fill:.1f} times those of half the matrix"
-    )
-    told = figures_by("{dataset}, {method}", filled)
-    return Study(grid=grid, measure=measure_fill, key_figures=told)
+    points = product("arrowhead", ORDERINGS[:2], rows=ARROWHEAD)
+    points += product(datasets, ORDERINGS[:2], rows=FILL_ROWS)
+    return points + product("swiss-roll", ORDERINGS, rows=rows)
 
 
+FILLED = "{entries_of_factor:,.0f} entries in the factor, {fill:.1f} times those of half the matrix"
+
+
+@fill_in.measure(key_figures=figures_by("{dataset}, {method}", FILLED))
 def measure_fill(point, seed):
     """The pattern of a matrix and of its factor in one ordering, as coarse pictures."""
     matrix = _matrix_to_factor(point)
@@ -281,3 +275,122 @@ def _blocks(matrix):
     np.add.at(counts, (coordinates.row * side // size, coordinates.col * side // size), 1.0)
     shares = counts / (size / side) ** 2
     return [(int(i), int(j), round(float(shares[i, j]), 4)) for i, j in np.argwhere(counts > 0)]
+
+
+NEAR_ROWS = 100  # sigma shrinks with n so that each row keeps about as many
+SIZES = (1000, 3000, 10_000, 30_000, 100_000)
+
+
+def sigma_for(n_rows, near_rows=NEAR_ROWS):
+    """The sigma at which a row of the Swiss roll in the unit cube has about so many near rows."""
+    return 0.02 * math.sqrt(30_000 / n_rows * near_rows / 96)
+
+
+@catalogued("sparse-f5", "Figure 5: the Swiss roll in three classes")
+def swiss_roll(rows=1500):
+    """What do the data look like that the thesis generates?"""
+    return product("swiss-roll", "generated", rows=rows)
+
+
+@swiss_roll.measure
+def measure_roll(point, seed):
+    """The points in space, and where they lie on the unrolled sheet."""
+    X, y = generators.swiss_roll(point["rows"], seed=0)
+    # The angle along the roll is the distance from its axis: the roll is (t cos t, h, t sin t).
+    t = np.hypot(X[:, 0], X[:, 2])
+    return pd.DataFrame(X, columns=["x1", "x2", "x3"]).assign(t=t, label=y, n_train=len(y))
+
+
+@swiss_roll.key_figures
+def _classes(table):
+    shares = table["label"].value_counts(normalize=True).sort_index()
+    return {f"class {label:.0f}": f"{share:.0%} of the rows" for label, share in shares.items()}
+
+
+@swiss_roll.measured({})
+def _roll_measured(table):
+    yield "swiss-roll", "features", len({"x1", "x2", "x3"} & set(table))
+    yield "swiss-roll", "classes", table["label"].nunique()
+
+
+METHODS = ("double loop", "cholesky", "newton")
+
+
+@catalogued("sparse-cost", "What each stage costs")
+def stages(sizes=Choice((1000, 2000, 4000, 8000), SIZES, (*SIZES, 225_000)), seed=0):
+    """Does assembling the kernel take most of the training time?
+
+    The thesis says so. It holds for its loop over all pairs; assembled by cells the kernel is the
+    cheapest stage.
+    """
+    return product("swiss-roll", METHODS, rows=sizes)
+
+
+@stages.measure(timing=True)
+def measure_cost(point, seed):
+    """Seconds of each stage; the double loop is the thesis' `sp_rbf`, compiled."""
+    n = point["rows"]
+    X, y = roll(n)
+    sigma = sigma_for(n)
+    shared = {"n_train": n, "n_features": 3, "sigma": sigma}
+    if point.method == "double loop":
+        kernel = 1.0 / (3.0 * sigma), 1.0 / (2.0 * sigma**2), EXPONENT
+        _count_pairs(X[:10], *kernel)  # compiled before the clock starts
+        (entries, _), seconds = seconds_of(lambda: _count_pairs(X, *kernel))
+        told = {"entries": entries, "assemble_seconds": seconds, "fit_seconds": seconds}
+        return shared | told
+    machine = SparseCholeskySVC(sigma=sigma, l=EXPONENT, solver=point.method)
+    machine.fit(X[:500], y[:500])  # compiled before the clock starts
+    try:
+        machine.fit(X, y)
+    except MemoryLimitError as error:
+        raise NotRun(str(error)) from None
+    return shared | {
+        "entries": machine.approximation_.matrix_.nnz,
+        "entries_of_factor": machine.approximation_.factor_nonzeros_,
+        "assemble_seconds": seconds_in(machine, "predict", "sort", "assemble"),
+        "factor_seconds": seconds_in(machine, "order", "factor", "features"),
+        "solve_seconds": machine.timings_["solve"],
+        "approximate_seconds": machine.timings_["approximate"],
+        "fit_seconds": machine.timings_["total"],
+        **solved(machine.result_, "kkt_residual", "gap", "n_iter"),
+    }
+
+
+@njit
+def _count_pairs(X, alpha, gamma, exponent):
+    """All pairs one after the other, as the listing goes through them, without storing entries."""
+    entries, total = 0, 0.0
+    for i in range(X.shape[0]):
+        for j in range(i, X.shape[0]):
+            square = 0.0
+            for f in range(X.shape[1]):
+                square += (X[i, f] - X[j, f]) ** 2
+            rest = 1.0 - alpha * math.sqrt(square)
+            if rest > 0.0:
+                total += rest**exponent * math.exp(-gamma * square)
+                entries += 1 if i == j else 2
+    return entries, total
+
+
+@stages.key_figures("{method}")
+def _entries_a_row(rows):
+    largest = rows.loc[rows["rows"].idxmax()]
+    return f"{largest['entries'] / largest['rows']:.0f} entries a row at {largest['rows']:,.0f}"
+
+
+@stages.measured({"memory": Tolerance(relative=0.01, reason="arithmetic")})
+def _cost_measured(table):
+    """The text's arithmetic done again: 8 bytes for each entry of 200,000 rows."""
+    n, kept = 200_000, 0.05
+    slip = (
+        "a slip of the text: 5 % of 200,000 squared entries of 8 bytes are 16 GB, or 8 GB "
+        "for one triangle; 4 GB would take a sparsity of 98.75 %"
+    )
+    return [
+        ("setting", "training rows", n),
+        ("setting", "bytes an entry", 8),
+        ("sparse kernel", "sparsity", 100 * (1 - kept)),
+        ("dense kernel", "memory", 8 * n**2 / 1e9, "the printed 160 GB hold one triangle"),
+        ("sparse kernel", "memory", 8 * kept * n**2 / 1e9, slip),
+    ]

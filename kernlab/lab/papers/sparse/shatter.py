@@ -3,12 +3,12 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import linprog
 
 from kernlab.datasets import generators
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine import Point, Study, as_cells, catalogued, product
-from kernlab.lab.papers.common.cells import figures_by
+from kernlab.lab.engine import Point, catalogued, product
 
 CONFIGURATIONS = {
     "2 points": [(0.2, 0.3), (0.8, 0.7)],
@@ -44,14 +44,10 @@ def labellings(n_points):
 @catalogued("sparse-shatter", "Figure 4: points that a line shatters")
 def shattering():
     """How many points in the plane can a line separate, however they are labelled?"""
-
-    def grid(profile):
-        return product("points in the plane", "lines", CONFIGURATIONS)
-
-    told = figures_by("{variant}", _separated)
-    return Study(grid=grid, measure=measure_labellings, key_figures=told, measured=_measured)
+    return product("points in the plane", "lines", CONFIGURATIONS)
 
 
+@shattering.measure
 def measure_labellings(point, seed):
     points = CONFIGURATIONS[point.variant]
     rows = []
@@ -66,19 +62,19 @@ def measure_labellings(point, seed):
     return rows
 
 
+@shattering.key_figures("{variant}")
 def _separated(rows):
     separable = rows.groupby("labelling")["separable"].first()
     return f"{separable.sum():.0f} of {len(separable)} labellings (up to exchange) are separated"
 
 
+@shattering.measured({})
 def _measured(table):
     """The VC dimension is the most points of which some configuration is shattered."""
     all_separated = table.groupby(["n_train", "variant"])["separable"].all()
     shattered = all_separated.groupby("n_train").any()
-    return as_cells([
-        ("lines in the plane", "VC dimension", shattered[shattered].index.max()),
-        ("lines in the plane", "points not shattered", shattered[~shattered].index.min()),
-    ])  # fmt: skip
+    yield "lines in the plane", "VC dimension", shattered[shattered].index.max()
+    yield "lines in the plane", "points not shattered", shattered[~shattered].index.min()
 
 
 # Two clouds far apart, and two that overlap: (distance of the centres, C).
@@ -88,17 +84,13 @@ MARGIN_CASES = {"hard": (5.4, 1e3), "soft": (2.5, 0.1), "soft, stricter": (2.5, 
 @catalogued("sparse-margin", "Figures 1 and 2: the margin, hard and soft")
 def margins():
     """Which line separates two clouds best, and what does C do when none can?"""
-
-    def grid(profile):
-        return [
-            Point.make("gaussians", "LIBSVM", variant=variant, distance=distance, C=C)
-            for variant, (distance, C) in MARGIN_CASES.items()
-        ]
-
-    told = figures_by("{variant} margin", _supports)
-    return Study(grid=grid, measure=measure_margin, key_figures=told)
+    return [
+        Point.make("gaussians", "LIBSVM", variant=variant, distance=distance, C=C)
+        for variant, (distance, C) in MARGIN_CASES.items()
+    ]
 
 
+@margins.measure
 def measure_margin(point, seed):
     """A linear machine on two Gaussians: one row per training point, and the line it draws."""
     X, y = generators.gaussians(80, distance=point["distance"], seed=5)
@@ -111,13 +103,11 @@ def measure_margin(point, seed):
     certificate = machine.certify(X, y)
     line = {"w1": w[0], "w2": w[1], "b": b, "width": 2.0 / np.linalg.norm(w), "n_train": len(y)}
     shared = line | {"objective": certificate.primal, "gap": certificate.relative_gap}
-    columns = zip(X[:, 0], X[:, 1], y, decisions, dual, strict=True)
-    return [
-        dict(zip(("x1", "x2", "label", "margin", "dual"), row, strict=True)) | shared
-        for row in columns
-    ]
+    rows = {"x1": X[:, 0], "x2": X[:, 1], "label": y, "margin": decisions, "dual": dual}
+    return pd.DataFrame(rows).assign(**shared)
 
 
+@margins.key_figures("{variant} margin")
 def _supports(rows):
     inside = int((rows["margin"] < 1 - 1e-4).sum())
     supports = int((rows["dual"] > 1e-9 * rows["C"]).sum())

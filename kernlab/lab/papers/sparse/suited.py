@@ -9,9 +9,8 @@ from kernlab.datasets import load_dataset, protocol_rows
 from kernlab.estimators import SparseCholeskySVC
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import LibSVM
-from kernlab.lab.engine import ParameterError, Share, Study, catalogued, product, several
-from kernlab.lab.papers.common.cells import figures_by
-from kernlab.lab.papers.common.data_tables import counted
+from kernlab.lab.engine import Choice, ParameterError, Share, catalogued, product, several
+from kernlab.lab.papers.common.data_tables import data_table
 from kernlab.lab.papers.common.fitting import accuracy, dense, shape_of, solved
 from kernlab.lab.published import published
 
@@ -21,42 +20,28 @@ RULES = ("askey-odd", "3")
 ROWS, TEST_ROWS = 2000, 4000
 # Each with the scaling of the thesis, or else features of equal weight.
 SETS = {
-    "quick": {"swiss-roll": "symmetric", "pendigits": "unit", "spambase": "standard"},
-    "standard": {
-        "swiss-roll": "symmetric", "skin_nonskin": "none", "svmguide1": "none",
-        "cod-rna": "standard", "pendigits": "unit", "covtype-2": "unit", "spambase": "standard",
-        "a6a": "none", "usps": "none", "madelon": "standard",
-    },
+    "swiss-roll": "symmetric", "skin_nonskin": "none", "svmguide1": "none", "cod-rna": "standard",
+    "pendigits": "unit", "covtype-2": "unit", "spambase": "standard", "a6a": "none",
+    "usps": "none", "madelon": "standard",
 }  # fmt: skip
+SUITED_SETS = Choice(("swiss-roll", "pendigits", "spambase"), tuple(SETS))
+KEPT = Choice(DENSITIES[::2], DENSITIES)
 SUITED = 0.01  # of accuracy lost at most
 
 
 @catalogued("sparse-suited", "Where a sparse kernel suits, and where not")
-def suited_data(datasets=None, densities: several(Share) = None, C=1.0, seed=0):
+def suited_data(datasets=SUITED_SETS, densities: several(Share) = KEPT, C=1.0, seed=0):
     """How much of the kernel matrix must be kept to be as accurate as with all of it?
 
     Sets that the catalogue does not list with the thesis' scaling are standardised; `densities` are
     shares of the kernel matrix.
     """
-
-    def grid(profile):
-        known = SETS["standard"] | SETS["quick"]
-        points = []
-        for name in datasets or SETS.get(profile, SETS["standard"]):
-            scaling = known.get(name, "standard")
-            kept = densities or (DENSITIES[::2] if profile == "quick" else DENSITIES)
-            points += product(name, SPARSE, RULES, density=kept, scaling=scaling, C=C)
-            points += product(name, EXACT, density=1.0, scaling=scaling, C=C)
-        return points
-
-    return Study(grid=grid, measure=measure_density, key_figures=_where_it_suits)
-
-
-def _some_rows(point):
-    """A stratified sample of the training rows, as many as a look takes, and test rows."""
-    data = load_dataset(point.dataset, paper="sparse", scaling=point["scaling"])
-    X, y = _part(data.X_train, data.y_train, ROWS)
-    return X, y, *_part(data.X_test, data.y_test, TEST_ROWS), data.X_train.shape[0]
+    points = []
+    for name in datasets:
+        scaling = SETS.get(name, "standard")
+        points += product(name, SPARSE, RULES, density=densities, scaling=scaling, C=C)
+        points += product(name, EXACT, density=1.0, scaling=scaling, C=C)
+    return points
 
 
 def _part(X, y, size):
@@ -67,8 +52,12 @@ def _part(X, y, size):
     return X[np.sort(rows)], y[np.sort(rows)]
 
 
+@suited_data.measure
 def measure_density(point, seed):
-    X, y, X_test, y_test, n_full = _some_rows(point)
+    """On a stratified sample of the rows, as many as a look takes."""
+    data = load_dataset(point.dataset, paper="sparse", scaling=point["scaling"])
+    (X, y), n_full = _part(data.X_train, data.y_train, ROWS), data.X_train.shape[0]
+    X_test, y_test = _part(data.X_test, data.y_test, TEST_ROWS)
     shared = shape_of(X) | {"n_full": n_full}
     if point.method == EXACT:
         sigma = _best_sigma(X, y)
@@ -136,6 +125,7 @@ def needed(table):
     return pd.DataFrame(found)
 
 
+@suited_data.key_figures
 def _where_it_suits(table):
     figures = {}
     for row in needed(table).itertuples():
@@ -167,28 +157,24 @@ def printed_settings():
 
 
 @catalogued("sparse-scaling", "The scaling that gives the printed sparsity")
-def scalings(datasets=None, seed=0):
+def scalings(profile, datasets=None, seed=0):
     """How were the features scaled, and what does the scaling do to the sparsity?
 
     The thesis does not say, but a sigma and a sparsity belong to one scaling. Sparsity is predicted
     from a few rows, so that no matrix is ever assembled.
     """
-    if other := set(datasets or ()) - printed_settings().keys():
-        known = ", ".join(printed_settings())
+    settings = printed_settings()
+    if other := set(datasets or ()) - settings.keys():
+        known = ", ".join(settings)
         raise ParameterError(f"The thesis prints no sparsity of {', '.join(other)}, but of {known}")
-
-    def grid(profile):
-        settings = printed_settings()
-        names = datasets or (QUICK_SCALED if profile == "quick" else settings)
-        return product(
-            [name for name in settings if name in names], "predicted", SCALINGS,
-            sigma=lambda name: settings[name][0], printed_sparsity=lambda name: settings[name][1],
-        )  # fmt: skip
-
-    told = figures_by("{dataset}", _nearest_to_printed)
-    return Study(grid=grid, measure=measure_scaling, key_figures=told)
+    names = datasets or (QUICK_SCALED if profile == "quick" else settings)
+    return product(
+        [name for name in settings if name in names], "predicted", SCALINGS,
+        sigma=lambda name: settings[name][0], printed_sparsity=lambda name: settings[name][1],
+    )  # fmt: skip
 
 
+@scalings.measure
 def measure_scaling(point, seed):
     """The sparsity that a scaling gives at the printed sigma, and what the near rows are."""
     X = dense(load_dataset(point.dataset, paper="sparse", scaling=point.variant).X_train)
@@ -222,6 +208,7 @@ def _neighbours(X, cut_off, seed):
     return np.array(near) - 1, np.array(equal), np.array(nearest)
 
 
+@scalings.key_figures("{dataset}")
 def _nearest_to_printed(rows):
     best = rows.loc[(rows["sparsity"] - rows["printed_sparsity"]).abs().idxmin()]
     duplicates = best["rows_with_a_near_row"] < 0.01
@@ -232,7 +219,8 @@ def _nearest_to_printed(rows):
     )
 
 
-@catalogued("sparse-t1", "Data sets of the thesis")
-def data_sets(datasets=None):
-    """Are the data sets that are there those of Table 1?"""
-    return counted("sparse-t1", datasets, "training rows", "test rows", "features", "classes")
+data_sets = data_table(
+    "sparse-t1", "Data sets of the thesis", "the sparse Cholesky thesis",
+    "Are the data sets that are there those of Table 1?",
+    "training rows", "test rows", "features", "classes",
+)  # fmt: skip

@@ -9,9 +9,8 @@ from kernlab.estimators import SparseCholeskySVC
 from kernlab.estimators.sparse import cross_validate_sigma
 from kernlab.kernels import gamma_from_sigma
 from kernlab.lab.baselines import BASELINES, LibSVM
-from kernlab.lab.engine import Cell, Positive, Study, Tolerance, catalogued, product, several
-from kernlab.lab.engine.study import as_cells
-from kernlab.lab.papers.common.cells import SECONDS, figures_by
+from kernlab.lab.engine import Cell, Choice, Positive, Tolerance, catalogued, product, several
+from kernlab.lab.papers.common.cells import SECONDS
 from kernlab.lab.papers.common.fitting import accuracy, fitted_row, warm_up
 from kernlab.lab.papers.sparse.suited import printed_settings
 from kernlab.lab.published import published
@@ -53,52 +52,26 @@ FEATURES |= {"cod-rna": 8, "shuttle": 9, "a6a": 123, "usps": 256}
 
 
 @catalogued("sparse-t2", "Table 2: sparse, Gaussian and linear kernel")
-def against_kernels(datasets=None, sigma=None, C=1.0, repeats=1, seed=0):
+def against_kernels(profile, datasets=None, sigma=None, C=1.0, repeats=1, seed=0):
     """Is the sparse kernel as accurate as the Gaussian one, and how much faster?
 
     sigma is Table 2's of each set by default, and 1 for a set that it does not list.
     """
-
-    def grid(profile):
-        printed = _sigmas()
-        quick = profile == "quick" and not datasets
-        sets = datasets or ((QUICK[0], *QUICK_SETS[LINEAR]) if quick else printed)
-        points = []
-        for name in sets:
-            width = sigma or (printed | dict([QUICK])).get(name, 1.0)
-            exponents = _exponents(FEATURES.get(name, 3))
-            shared = {"repeats": repeats, "sigma": width, "C": C}
-            if quick and name != QUICK[0]:
-                for method in (m for m, names in QUICK_SETS.items() if name in names):
-                    printed_l = exponents[0] if method == CHOLESKY else 0
-                    points += product(name, method, l=printed_l, **shared)
-                continue
-            points += product(name, (CHOLESKY, NEWTON), l=exponents, **shared)
-            points += product(name, (EXACT, LINEAR), l=0, **shared)
-        return points
-
-    again = Tolerance(absolute=5.0, better="higher", reason="points of a ratio of two clocks")
-    return Study(
-        grid=grid,
-        measure=measure_kernel,
-        timing=True,
-        predict_seconds=predict_seconds,
-        key_figures=_accuracies,
-        measured=_measured,
-        tolerances={
-            "{kernel} accuracy": ACCURACY,
-            "{kernel} time": SECONDS,
-            "RBF time, rounded": SECONDS,
-            "sparse RBF time, repeated": SECONDS,
-            "speed-up over RBF": Tolerance(relative=0.3, better="higher", reason="of two clocks"),
-            "accuracy loss against RBF": Tolerance(absolute=1.0, better="lower", reason="points"),
-            "sparsity": Tolerance(absolute=0.0005, reason="rounding of its last digit"),
-            "time reduction": Tolerance(absolute=0.05, better="higher", reason="of two clocks"),
-            "time reduction, repeated": again,
-            "time reduction from": again,
-            "time reduction to": again,
-        },
-    )
+    printed = _sigmas()
+    quick = profile == "quick" and not datasets
+    points = []
+    for name in datasets or ((QUICK[0], *QUICK_SETS[LINEAR]) if quick else printed):
+        width = sigma or (printed | dict([QUICK])).get(name, 1.0)
+        exponents = _exponents(FEATURES.get(name, 3))
+        shared = {"repeats": repeats, "sigma": width, "C": C}
+        if quick and name != QUICK[0]:
+            for method in (m for m, names in QUICK_SETS.items() if name in names):
+                printed_l = exponents[0] if method == CHOLESKY else 0
+                points += product(name, method, l=printed_l, **shared)
+            continue
+        points += product(name, (CHOLESKY, NEWTON), l=exponents, **shared)
+        points += product(name, (EXACT, LINEAR), l=0, **shared)
+    return points
 
 
 def predict_seconds(point):
@@ -112,6 +85,7 @@ def predict_seconds(point):
     return FASTER * float(found["value"].max())
 
 
+@against_kernels.measure(timing=True, predict_seconds=predict_seconds)
 def measure_kernel(point, seed):
     data = load_dataset(point.dataset, paper="sparse")
     C, sigma = point["C"], point["sigma"]
@@ -139,6 +113,7 @@ def _exact(C, sigma):
     return LibSVM(C=C, gamma=gamma_from_sigma(sigma), cache_size=1000)
 
 
+@against_kernels.key_figures
 def _accuracies(table):
     figures = {}
     for (name, method, exponent), rows in table.groupby(["dataset", "method", "l"], sort=False):
@@ -150,6 +125,22 @@ def _accuracies(table):
     return figures
 
 
+_again = Tolerance(absolute=5.0, better="higher", reason="points of a ratio of two clocks")
+
+
+@against_kernels.measured({
+    "{kernel} accuracy": ACCURACY,
+    "{kernel} time": SECONDS,
+    "RBF time, rounded": SECONDS,
+    "sparse RBF time, repeated": SECONDS,
+    "speed-up over RBF": Tolerance(relative=0.3, better="higher", reason="of two clocks"),
+    "accuracy loss against RBF": Tolerance(absolute=1.0, better="lower", reason="points"),
+    "sparsity": Tolerance(absolute=0.0005, reason="rounding of its last digit"),
+    "time reduction": Tolerance(absolute=0.05, better="higher", reason="of two clocks"),
+    "time reduction, repeated": _again,
+    "time reduction from": _again,
+    "time reduction to": _again,
+})  # fmt: skip
 def _measured(table):
     """The published rows: the listing's exponent, and l = 3 where it was run."""
     cells = {}
@@ -160,7 +151,7 @@ def _measured(table):
         for exponent, label in labels.items():
             cells |= _cells(table[table["dataset"] == name], label, exponent)
     cells |= _said_in_the_text(cells)
-    return as_cells([(*place, value) for place, value in cells.items()])
+    return [(*place, value) for place, value in cells.items()]
 
 
 def _said_in_the_text(found):
@@ -207,11 +198,12 @@ SIGMAS = {
     "svmguide1": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0),
     "swiss-roll": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2),
 }
+FIGURE_SETS = Choice(("swiss-roll",), ("svmguide1",))
 SPARSE = "SparseCholeskySVC"
 
 
 @catalogued("sparse-f6", "Figure 6: accuracy and sparsity against sigma")
-def sigma_sweep(datasets=None, sigmas=None, C=1.0, seed=0):
+def sigma_sweep(datasets=FIGURE_SETS, sigmas=None, C=1.0, seed=0):
     """How wide must the sparse kernel be to decide as the Gaussian kernel?
 
     Each set has the widths of the figure by default.
@@ -220,29 +212,26 @@ def sigma_sweep(datasets=None, sigmas=None, C=1.0, seed=0):
     def widths(name):
         return sigmas or SIGMAS.get(name, SIGMAS["svmguide1"])
 
-    def grid(profile):
-        names = datasets or ("swiss-roll" if profile == "quick" else "svmguide1",)
-        return product(names, (SPARSE, EXACT), sigma=widths, C=C)
-
-    def printed(table):
-        own = (table["dataset"] == "svmguide1") & (table["method"] == SPARSE)
-        return own & (table["sigma"] == 16.0)
-
-    one = Tolerance(absolute=1.0, better="higher", reason="points; the figure is read by eye")
-    return Study(
-        grid=grid,
-        measure=measure_sigma,
-        key_figures=_best_sigmas,
-        measured=[
-            Cell("training rows", "n_train", where=printed),
-            Cell("sigma", "sigma", where=printed),
-            Cell("accuracy", "test_accuracy", one, scale=100, where=printed),
-            Cell("sparsity", "sparsity", Tolerance(absolute=0.01, reason="its last digit"),
-                 where=printed),
-        ],
-    )  # fmt: skip
+    return product(datasets, (SPARSE, EXACT), sigma=widths, C=C)
 
 
+def _printed(table):
+    own = (table["dataset"] == "svmguide1") & (table["method"] == SPARSE)
+    return own & (table["sigma"] == 16.0)
+
+
+_one = Tolerance(absolute=1.0, better="higher", reason="points; the figure is read by eye")
+_digit = Tolerance(absolute=0.01, reason="its last digit")
+
+
+@sigma_sweep.measure(
+    measured=[
+        Cell("training rows", "n_train", where=_printed),
+        Cell("sigma", "sigma", where=_printed),
+        Cell("accuracy", "test_accuracy", _one, scale=100, where=_printed),
+        Cell("sparsity", "sparsity", _digit, where=_printed),
+    ]
+)
 def measure_sigma(point, seed):
     """Accuracy on the test rows, and by cross-validation on the training rows alone."""
     data = load_dataset(point.dataset, paper="sparse")
@@ -260,6 +249,7 @@ def measure_sigma(point, seed):
     }
 
 
+@sigma_sweep.key_figures
 def _best_sigmas(table):
     sparse = table[table["method"] == SPARSE]
     figures = {}
@@ -275,39 +265,34 @@ def _best_sigmas(table):
 
 
 # (data set, sigma, l): where the kernel says something the slip costs accuracy, at l = 129 nothing.
-SLIPS = {
-    "quick": (("pendigits", 12.0, 3), ("swiss-roll", 0.05, 3)),
-    "standard": (
-        ("usps", 5.0, 3), ("usps", 3.0, 3), ("usps", 3.0, 129), ("svmguide1", 16.0, 3),
-        ("pendigits", 12.0, 3),
-    ),
-}  # fmt: skip
+SLIPS = Choice(
+    (("pendigits", 12.0, 3), ("swiss-roll", 0.05, 3)),
+    (("usps", 5.0, 3), ("usps", 3.0, 3), ("usps", 3.0, 129), ("svmguide1", 16.0, 3),
+     ("pendigits", 12.0, 3)),
+)  # fmt: skip
 FORMS = ("as printed", "corrected")
 NULL = "equal weights"  # every row's dual variable as large as their mean: near rows vote
 
 
 @catalogued("sparse-slip", "The permutation in the listing")
-def permutation_slip(datasets=None, sigmas: several(Positive) = (3.0,), exponents=(3,), seed=0):
+def permutation_slip(
+    profile, datasets=None, sigmas: several(Positive) = (3.0,), exponents=(3,), seed=0
+):
     """What does the listing lose by ordering dual variables by P, not by its inverse?
 
     The catalogue's sets have widths and exponents of their own; `sigmas` and `exponents` are those
     of sets that are named.
     """
-
-    def grid(profile):
-        if datasets:
-            return product(datasets, "listing", (*FORMS, NULL), sigma=sigmas, l=exponents)
-        listed = SLIPS.get(profile, SLIPS["standard"])
-        return [
-            point
-            for name, sigma, exponent in listed
-            for point in product(name, "listing", (*FORMS, NULL), sigma=sigma, l=exponent)
-        ]
-
-    told = figures_by("{dataset}, sigma = {sigma:g}, l = {l:g}", _in_all_forms)
-    return Study(grid=grid, measure=measure_slip, key_figures=told, version=2)
+    if datasets:
+        return product(datasets, "listing", (*FORMS, NULL), sigma=sigmas, l=exponents)
+    return [
+        point
+        for name, sigma, exponent in SLIPS.of(profile)
+        for point in product(name, "listing", (*FORMS, NULL), sigma=sigma, l=exponent)
+    ]
 
 
+@permutation_slip.measure(version=2)
 def measure_slip(point, seed):
     """The listing, with its dual variables put into the order of the data by P, or rightly by P^-1.
 
@@ -344,6 +329,7 @@ def _ordered(dual, permutation, form):
     return dual[permutation if form == "as printed" else np.argsort(permutation)]
 
 
+@permutation_slip.key_figures("{dataset}, sigma = {sigma:g}, l = {l:g}")
 def _in_all_forms(rows):
     found = rows.set_index("variant")["test_accuracy"]
     said = {form: form for form in FORMS} | {NULL: f"with {NULL}"}
