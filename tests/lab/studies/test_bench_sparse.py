@@ -35,7 +35,7 @@ def test_the_quick_rows_have_their_comparison(table):
 
 def test_near_rows_are_held_as_rows_grow(table):
     scaling = table[table["variant"] == "scaling"].sort_values("rows")
-    assert list(scaling["rows"]) == list(bench_sparse.SIZES["quick"])
+    assert list(scaling["rows"]) == list(bench_sparse.SIZES.quick)
     assert scaling["near_rows"].between(30, 60).all()
 
 
