@@ -34,6 +34,7 @@ from kernlab.runtime import format_bytes, write_whole
 PROFILES = ("paper", "standard")  # whose rows go on record; the first that has a point counts
 DIGITS, DIGITS_OF_SECONDS = 9, 4
 RELATIVE, ABSOLUTE = 1e-4, 1e-6  # how closely a row computed again agrees with the record
+CONVERGED = 1e-3  # gaps up to which solvers stop of themselves: rows are known as closely only
 _LARGEST = 2_000_000  # characters of a table
 _NOT_COMPARED = re.compile(
     # Times; and how far from an optimum a solver ended, which the order of sums decides.
@@ -256,17 +257,24 @@ def _differences(study, point, rows, record, seed):
         return [f"{study.id}, {point}: other rows, or another seed, than on record"]
     texts = []
     for now, then in zip(record["rows"], rows.to_dict("records"), strict=True):
+        gap = then.get("gap")
+        by_gap = isinstance(gap, float) and RELATIVE < gap <= CONVERGED
+        left_out = (*TEXT, "n_iter") if by_gap else TEXT
         for name, value in now.items():
             old = then.get(name)
-            if name not in TEXT and not _NOT_COMPARED.search(name) and not _agree(value, old):
+            if name in left_out or _NOT_COMPARED.search(name):
+                continue
+            if not _agree(value, old, gap if by_gap else 0.0):
                 texts.append(f"{study.id}, {point}: {name} is {value}, on record {old}")
     return texts
 
 
-def _agree(value, old):
+def _agree(value, old, gap):
+    """Whether two values are as close as the record's digits, or the gap left, make them."""
     if isinstance(value, str) or isinstance(old, str) or value is None or old is None:
         return _as_text(value) == _as_text(old)
-    return bool(np.isclose(value, old, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True))
+    rtol, atol = max(RELATIVE, gap), max(ABSOLUTE, gap)
+    return bool(np.isclose(value, old, rtol=rtol, atol=atol, equal_nan=True))
 
 
 def show(studies):

@@ -153,6 +153,18 @@ def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypa
 
     assert check([dataclasses.replace(STUDY, measure=slower)])[1] == []
 
+    def moved(point, seed):
+        row = measure(point, seed)
+        return row | {"test_accuracy": row["test_accuracy"] + 5e-4}
+
+    moves = dataclasses.replace(STUDY, measure=moved)
+    assert len(check([moves])[1]) == 14
+    tables = record.recorded
+    for gap, count in ((8e-4, 0), (0.5, 14)):  # what stopped at a gap; what stopped by count
+        monkeypatch.setattr(record, "recorded", lambda id, gap=gap: tables(id).assign(gap=gap))
+        assert len(check([moves])[1]) == count
+    monkeypatch.setattr(record, "recorded", tables)
+
     def otherwise(point, seed):
         return {"test_accuracy": 0.5 if point.dataset == "magic" else 0.6}
 
