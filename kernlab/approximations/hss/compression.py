@@ -363,7 +363,7 @@ class _Compression:
         points = np.arange(self.tree.start[t], self.tree.stop[t])
         if self.matrix.blocks[t] is None:
             self.matrix.blocks[t] = self.kernel(self.rows[points[0] : points[-1] + 1])
-            if not np.isfinite(self.matrix.blocks[t].sum()):
+            if not np.isfinite(self.matrix.blocks[t]).all():
                 raise ValueError("the kernel has values that are not finite on these rows")
         return points, self.columns.at_leaf(t)
 
