@@ -41,7 +41,8 @@ def draw_errors(table):
     """
     forms = ", " + table["variant"]
     forms = table["method"] + forms.where(table["variant"] != "", "")
-    return draw_methods(table.assign(method=forms), "error", "test error")
+    theirs = "llsvm-t3", "{method} error"
+    return draw_methods(table.assign(method=forms), "error", "test error", theirs=theirs)
 
 
 @figure("llsvm-f1", "sweep")
