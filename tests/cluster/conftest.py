@@ -1,6 +1,15 @@
 """A real cluster of two processes, for all tests of a module."""
 
+from pathlib import Path
+
 import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Where tests run side by side, these run one after the other: two cores hold one cluster."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="module")
