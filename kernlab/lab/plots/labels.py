@@ -94,5 +94,5 @@ def _label(ax, line, end, level, fontsize):
         fontsize=fontsize,
         color=colour,
         arrowprops={"arrowstyle": "-", "color": line.get_color(), "lw": 0.6, "alpha": 0.6,
-                    "shrinkA": 1, "shrinkB": 2},
+                    "shrinkA": 1, "shrinkB": 2, "relpos": (0.0, 0.5)},
     )  # fmt: skip
