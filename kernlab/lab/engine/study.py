@@ -355,6 +355,8 @@ class Study:
         all that it needs in the point.
     timing : bool
         Run alone, with all threads; other studies run in parallel, on one thread each.
+    by_the_clock : bool
+        What it finds depends on how fast the machine is, so that the record is not checked by it.
     predict_seconds : callable, optional
         Point -> the seconds that it will take, or None where that is not known.
     key_figures : callable, optional
@@ -382,6 +384,7 @@ class Study:
     grid: Callable[[str], Sequence[Point]] | None = None
     measure: Callable[[Point, int], Mapping[str, Any] | Sequence[Mapping[str, Any]]] | None = None
     timing: bool = False
+    by_the_clock: bool = False
     predict_seconds: Callable[[Point], float | None] | None = None
     key_figures: Callable[[Any], Mapping[str, str]] | None = None
     measured: Callable[[Any], Any] | Sequence[Cell] | None = None

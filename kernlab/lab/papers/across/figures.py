@@ -7,12 +7,20 @@ from matplotlib.ticker import NullFormatter
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.lab.papers.across import protocol
 from kernlab.lab.papers.across.algebra import reason
+from kernlab.lab.papers.across.choosing import ALLOWED, beside_showdown
 from kernlab.lab.papers.across.contestants import CONTESTANTS
-from kernlab.lab.papers.across.costs import exponents
+from kernlab.lab.papers.across.costs import MEMORY_FACTOR, TIME_FACTOR, exponents
 from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
 from kernlab.lab.papers.across.protocol import CLOSE
 from kernlab.lab.plots.labels import label_lines, spread
-from kernlab.lab.plots.marks import name_rows, panels, plain_log_ticks, say_percent
+from kernlab.lab.plots.marks import (
+    dots,
+    name_rows,
+    panels,
+    plain_log_ticks,
+    say_percent,
+    ticks_at,
+)
 from kernlab.lab.plots.registry import figure
 from kernlab.lab.plots.style import BLUE, DARK, QUIET, RED, method_colour, new_figure, text_colour
 from kernlab.solvers import SOLVERS
@@ -306,6 +314,67 @@ def draw_scaling(table):
         ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="training seconds")
         plain_log_ticks(ax.xaxis)
         label_lines(ax, fontsize=7.5)
+    return figure
+
+
+@figure("costs", "predictions", time=f"{TIME_FACTOR:g}", memory=f"{MEMORY_FACTOR:g}")
+def draw_costs(table, **_):
+    """What was predicted before a fit beside what the fit took, a dot for each: its seconds, and
+    the bytes by which memory grew. Predictions are right on the solid line; between the dashed ones
+    they are within a factor of {time} of the seconds and {memory} of the bytes. Above each panel
+    stands how many of the fits lie there.
+    """
+    figure, axes = new_figure(1, 2, panel=(4.6, 4.0))
+    shown = ("seconds", TIME_FACTOR, 1.0, "s"), ("bytes", MEMORY_FACTOR, 1e6, "MB")
+    for ax, (what, factor, unit, say) in zip(axes, shown, strict=True):
+        for method, rows in table.groupby("method", sort=False):
+            look = {"color": method_colour(method), "label": method, "s": 14, "alpha": 0.8}
+            ax.scatter(rows[f"predicted_{what}"] / unit, rows[f"fit_{what}"] / unit, **look)
+        ends = table[[f"predicted_{what}", f"fit_{what}"]].to_numpy() / unit
+        ends = np.array([ends[ends > 0].min(), ends.max()])
+        for times, style in ((1.0, "-"), (factor, "--"), (1.0 / factor, "--")):
+            ax.plot(ends, times * ends, color=QUIET, lw=0.8, ls=style, zorder=1)
+        off = np.log(table[f"fit_{what}"] / table[f"predicted_{what}"]).abs()
+        near = f"{(off <= np.log(factor)).sum()} of {len(table)} within a factor of {factor:g}"
+        ax.set(xscale="log", yscale="log", title=near)
+        ax.set(xlabel=f"predicted {say}", ylabel=f"measured {say}")
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+    return figure
+
+
+@figure("recommended", "errors", allowed=f"{100 * ALLOWED:g}")
+def draw_recommended(table, **_):
+    """The test error of the machine that `recommend` found within its budget, beside the least
+    error of any kernel machine in the showdown on the same rows, and of any method at all. Right,
+    what it took, and how far it is from the best kernel machine in points; at most {allowed} are
+    wanted. No stroke: the set is not among the showdown's on record.
+    """
+    told = beside_showdown(table)
+    figure, ax = new_figure(panel=(6.4, 0.34 * len(told) + 1.2))
+    look = {"marker": "|", "s": 130, "linewidths": 2.2}
+    looks = {
+        "best of all": look | {"color": "#AAAAAA"},
+        "best kernel machine": look | {"color": BLUE},
+        "recommend": {"color": RED, "s": 34},
+    }
+    columns = dict(zip(looks, ("best", "best_kernel", "error"), strict=True))
+    found = {
+        row["dataset"]: {label: row[c] for label, c in columns.items() if row[c] == row[c]}
+        for _, row in told.iterrows()
+    }
+    dots(ax, found, looks, legend=False)
+    for height, row in told.iterrows():
+        more = 100 * (row["error"] - row["best_kernel"])
+        text = f"{row['fit_seconds']:.0f} s" + ("" if np.isnan(more) else f", {more:+.2f} points")
+        place = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8}
+        ax.text(1.02, height, text, color=RED if more > 100 * ALLOWED else QUIET, **place)
+    ax.set_xlabel("test error")
+    ax.set_xscale("symlog", linthresh=0.01)
+    ends = ax.get_xlim()
+    shown = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+    ticks_at(ax.xaxis, [tick for tick in shown if tick <= ends[1]], say_percent)
+    ax.set_xlim(-5e-4, ends[1])
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
     return figure
 
 
