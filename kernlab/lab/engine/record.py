@@ -1,10 +1,12 @@
 """Tables on record: finished rows of the standard and the paper profile, and what is live beside.
 
 `figures/record/tables/ID.csv` holds the rows, each with its seconds, memory, threads, machine, code
-and date; `figures/record/provenance.json` tells of the machines with their versions, and of the
-files of the data.
+and date; "=" stands for what the row above has, where both are of one point. `provenance.json`
+beside the tables tells of the machines with their versions, and of the files of the data.
 """
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -23,6 +25,7 @@ from kernlab.lab.engine.rows import (
     NoResults,
     parameter_names,
     read_table,
+    table_of,
     tables_dir,
     to_frame,
 )
@@ -43,6 +46,7 @@ _NOT_COMPARED = re.compile(
 _NO_DATA = re.compile(rf"^{DATA_MISSING}")
 _FOLDERS = re.compile(r"(?<![\w.:/])(?:/[\w.+-]+){2,}/?")  # a record says nothing of them
 _GROUP = ("dataset", "method", "variant")
+AS_ABOVE = "="
 
 
 def recorded(study_id):
@@ -50,8 +54,34 @@ def recorded(study_id):
     path = record_dir() / "tables" / f"{study_id}.csv"
     if not path.is_file():
         return None
-    table = read_table(path).assign(source="recorded")
+    table = table_of(_written_out(path)).assign(source="recorded")
     return to_frame(table.to_dict("records"), parameter_names(table))
+
+
+def _shortened(table, columns):
+    """The table as text, with `AS_ABOVE` for what the rows of a point, named by columns, share."""
+    names, *rows = csv.reader(io.StringIO(table.to_csv(index=False)))
+    places = [names.index(name) for name in columns if name in names]
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow
+    write(names)
+    for above, row in zip([None, *rows], rows, strict=False):
+        if above and all(above[place] == row[place] for place in places):
+            pairs = zip(above, row, strict=True)
+            row = [AS_ABOVE if cell and cell == old else cell for old, cell in pairs]
+        write(row)
+    return text.getvalue()
+
+
+def _written_out(path):
+    """The text of such a table with every cell in it."""
+    text, above = io.StringIO(), ()
+    write = csv.writer(text).writerow
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.reader(file):
+            above = [above[i] if cell == AS_ABOVE else cell for i, cell in enumerate(row)]
+            write(above)
+    return text.getvalue()
 
 
 def results(study, profile="quick", out=None):
@@ -172,7 +202,7 @@ def update(study, out=None):
     rows = [row for key in points for row in kept.get(key, ())]
     target = record_dir() / "tables" / f"{study.id}.csv"
     target.parent.mkdir(parents=True, exist_ok=True)
-    table = to_frame(rows, columns[4:]).dropna(axis="columns", how="all").to_csv(index=False)
+    table = _shortened(to_frame(rows, columns[4:]).dropna(axis="columns", how="all"), columns)
     if len(table) > _LARGEST:
         raise StudyError(
             f"{study.id} is not put on record: its table takes {format_bytes(len(table))}, more "

@@ -10,6 +10,8 @@ import json
 import os
 import time
 from contextlib import contextmanager, suppress
+from io import StringIO
+from pathlib import Path
 
 import pandas as pd
 
@@ -131,9 +133,14 @@ def parameter_names(table):
 
 def read_table(path):
     """The table from its CSV file: numbers exactly as written, texts as texts even when empty."""
-    names = pd.read_csv(path, nrows=0).columns
+    return table_of(Path(path).read_text(encoding="utf-8"))
+
+
+def table_of(text):
+    """As `read_table`, of the text of such a file."""
+    names = pd.read_csv(StringIO(text), nrows=0).columns
     return pd.read_csv(
-        path, dtype={name: str for name in names if name in TEXT}, keep_default_na=False,
+        StringIO(text), dtype={name: str for name in names if name in TEXT}, keep_default_na=False,
         na_values={name: [""] for name in names if name not in TEXT},
         float_precision="round_trip", low_memory=False,
     )  # fmt: skip

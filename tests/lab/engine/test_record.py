@@ -95,6 +95,24 @@ def test_a_live_table_without_rows_takes_nothing_from_the_record(tmp_path, profi
     assert record.merged(other, full.iloc[:0], profile).empty
 
 
+def measure_a_curve(point, seed):
+    return [{"x": i, "height": 0.1 * i, "note": "" if i % 2 else "even"} for i in range(5)]
+
+
+def test_what_the_rows_of_a_point_share_is_written_once(tmp_path):
+    curves = dataclasses.replace(STUDY, measure=measure_a_curve)
+    execute(curves, "standard", out=tmp_path)
+    assert update(curves, tmp_path) == 14
+    file = record.record_dir() / "tables" / "tiny-record.csv"
+    assert file.read_text().count(f"{record.AS_ABOVE},") > 14 * 4 * 10
+    live = results(curves, "standard", tmp_path).drop(columns="source")
+    kept = recorded("tiny-record")[list(live)]
+    timed = ["seconds", "peak_bytes"]  # kept to fewer digits
+    pd.testing.assert_frame_equal(
+        kept.drop(columns=timed), live.drop(columns=timed), check_dtype=False
+    )
+
+
 def test_a_table_that_is_too_large_stays_off_the_record_and_that_is_said(tmp_path, monkeypatch):
     execute(STUDY, "standard", out=tmp_path)
     monkeypatch.setattr(record, "_LARGEST", 1000)
