@@ -114,6 +114,18 @@ def test_a_search_that_falls_short_hands_back_its_best():
     assert warm.n_iter < solve_hinge_admm(F, Y, C=100.0).n_iter
 
 
+def test_iterates_do_not_grow_where_rounding_left_the_gram_matrix_indefinite():
+    """Features that are all but one and the same, and so large that no penalty counts."""
+    draw, sizes = np.random.default_rng(0), []
+    A = 1e37 * (1 + 1e-14 * draw.normal(size=(M, 11)))
+    y = np.where(draw.random(M) < 0.6, 1.0, -1.0)
+    with pytest.warns(ConvergenceWarning):
+        solve_hinge_admm(
+            A, y, C=1.0, max_iter=1000, callback=lambda row: sizes.append(max(row["coefficients"]))
+        )
+    assert max(sizes) < 1e-36
+
+
 # -------------------------------------------------------------------------- many at once
 def test_classes_and_costs_share_the_passes_and_are_each_as_if_alone():
     labels = np.where((3 * X[:, 0]).astype(int)[:, None] == np.arange(3), 1, -1)

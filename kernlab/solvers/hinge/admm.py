@@ -224,12 +224,15 @@ class _Iteration:
         return self._factors[key]
 
     def _new_factor(self, beta, C):
+        if self.data.mix is not None:
+            return MixedFactor(self.gram, self.data.mix, alpha=self.alpha, beta=beta)
+        alpha, ridge = self.alpha, 0.0
         if self.certified:
             alpha, ridge = beta * passes.rounding(self.gram), 1.0 / (C * self.total)
-            return GramFactor(self.gram, alpha=alpha, beta=beta, ridge=ridge)
-        if self.data.mix is None:
-            return GramFactor(self.gram, alpha=self.alpha, beta=beta)
-        return MixedFactor(self.gram, self.data.mix, alpha=self.alpha, beta=beta)
+        system = {"alpha": alpha, "beta": beta, "ridge": ridge}
+        factor = GramFactor(self.gram, **system, steps=self.max_iter)
+        self.gram = factor.gram
+        return factor
 
     def _rebalance(self, live):
         """Bring gamma = M beta half way, in logarithms, to the ratio of the sizes of w and v."""
