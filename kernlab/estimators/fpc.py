@@ -26,7 +26,7 @@ def _with_best_degree(machine, X, y, sample_weight):
     """The machine fitted with the lowest of the degrees with the best accuracy on held-out rows."""
     began = time.perf_counter()
     rows = validate_rows(copy(machine), X, y, supervised=True, min_rows=2)
-    pair = isinstance(machine.validation, tuple | list)
+    pair = isinstance(machine.validation, tuple | list) and len(machine.validation) == 2
     if rows.is_distributed and not pair:
         raise ValueError(
             "rows on a cluster are not split to choose the degree: name a degree, or give "

@@ -1,5 +1,7 @@
 """ADMM on the hinge loss: against its equations written out, ridge regression, and LIBSVM."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -153,6 +155,19 @@ def test_combinations_of_features_give_the_iterates_of_their_product():
     result = solve_hinge_admm(Features(F).combined(mix), Y, tol=0, max_iter=5)
     u = admm_by_the_book(F @ mix, Y, 5)[-1][0]
     np.testing.assert_allclose(F @ mix @ result.coefficients, F @ mix @ u, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e100, 1e160, 1e200, 1e300])
+def test_combinations_that_are_too_large_are_refused_without_noise(size):
+    mix = size * np.random.default_rng(5).standard_normal((F.shape[1], 13))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            found = solve_hinge_admm(Features(1e10 * F).combined(mix), Y, tol=0, max_iter=5)
+        except ValueError as error:
+            assert "too large" in str(error)  # noqa: PT017 - or they are not too large
+        else:
+            assert np.isfinite(found.objective)
 
 
 # ----------------------------------------------------------------------------- refusals

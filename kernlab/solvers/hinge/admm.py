@@ -361,20 +361,23 @@ class MixedFactor:
         except la.LinAlgError:  # features that depend on each other on these rows
             values, vectors = eigenvalues(gram)
             root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        mixed = interruptible(np.matmul, np.sqrt(beta) * root, mix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mixed = interruptible(np.matmul, np.sqrt(beta) * root, mix)
+        passes.require_finite(mixed)
         stacked = np.vstack([mixed, np.sqrt(alpha) * np.eye(n)])
         self._R = interruptible(np.linalg.qr, stacked, mode="r")[:n]
 
     def __call__(self, u, g):
         """The next u, and the weights of the features given."""
-        right = self.alpha * u + self.mix.T @ g
-        half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
-        u = la.solve_triangular(self._R, half, check_finite=False)
         with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+            right = self.alpha * u + self.mix.T @ g
+            half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
+            u = la.solve_triangular(self._R, half, check_finite=False)
             return u, self.mix @ u
 
     def squared_norm(self, change):
-        return self.alpha * float(change @ change)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.alpha * float(change @ change)
 
 
 @njit
