@@ -26,6 +26,10 @@ from kernlab.runtime import MemoryLimitError, format_bytes, memory_limit, njit
 PIECE_BYTES = 2**22
 LONGEST_LINE = 2**28
 COMPRESSIONS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+# From 3.1 on pandas reads every number to its last bit, and warns whoever asks; before, it has
+# to be told.
+HAS_TO_BE_TOLD = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+EXACT_NUMBERS = {"float_precision": "round_trip"} if HAS_TO_BE_TOLD else {}  # of pandas.read_csv
 DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
@@ -311,8 +315,6 @@ class Table:
         """Dense rows and labels (or None) of a text, or an UnreadableError."""
         width = self.width(n_features)
         target = None if self.target is None else self.target % width
-        # From 3.1 on pandas reads every number to its last bit; before, it has to be told.
-        is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
         try:
             frame = pd.read_csv(
                 io.BytesIO(text),
@@ -323,7 +325,7 @@ class Table:
                 keep_default_na=not self.missing,
                 skipinitialspace=True,
                 low_memory=False,
-                **{} if is_exact else {"float_precision": "round_trip"},
+                **EXACT_NUMBERS,
             )
         except pd.errors.EmptyDataError:
             return np.empty((0, n_features)), None if target is None else np.empty(0)

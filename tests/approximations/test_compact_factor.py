@@ -5,18 +5,22 @@ a substitute with its documented form, in front of SciPy's dense factor.
 """
 
 import os
+import pickle
 import shutil
 import signal
+import subprocess
 import sys
+import threading
 import time
 import types
 
 import numpy as np
+import psutil
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from kernlab.approximations.compact import Analysis, factor, factorise
+from kernlab.approximations.compact import Analysis, cholmod, factor, factorise
 from kernlab.approximations.compact.factor import NotPositiveDefinite, available_backends
 from kernlab.lab.papers.sparse.matrix import arrowhead_matrix
 from kernlab.runtime import MemoryLimitError
@@ -200,6 +204,56 @@ def test_a_long_factor_is_that_of_a_process_of_its_own(monkeypatch):
     monkeypatch.setattr(sys, "executable", shutil.which("true"))  # it ends without a word
     with pytest.raises(MemoryError, match="the process that computed the Cholesky factor"):
         factorise(MATRIX, backend="cholmod")
+
+
+@pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")
+def test_the_process_of_a_long_factor_loads_nothing_of_the_package():
+    """Which would take longer than many a factor."""
+    command = [sys.executable, "-P", "-X", "importtime", cholmod.__file__]
+    lower = sp.tril(MATRIX, format="csc")
+    done = subprocess.run(command, input=pickle.dumps(lower), capture_output=True, check=True)
+    L = pickle.loads(done.stdout).toarray()
+    np.testing.assert_allclose(L, la.cholesky(DENSE, lower=True), atol=1e-12)
+    loaded = done.stderr.decode()
+    assert "sksparse.cholmod" in loaded
+    assert "kernlab" not in loaded
+    assert "numba" not in loaded
+
+
+@pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")
+def test_a_long_factor_takes_what_is_promised_in_both_processes(monkeypatch):
+    """That of a lattice of 150 x 150 points, line by line: 3.4 million entries, 108 MB."""
+    monkeypatch.setattr(factor, "LONG", 0.0)
+    line = sp.diags([np.full(149, 0.2)] * 2, [-1, 1])
+    A = sp.kronsum(line, line, format="csr") + sp.identity(150**2, format="csr")
+    this, most, is_done = psutil.Process(), [0], threading.Event()
+    factorise(MATRIX, backend="cholmod")  # compiles
+    before = _held(this)
+
+    def watch():
+        while not is_done.wait(0.001):
+            most[0] = max(most[0], _held(this))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        found = factorise(A, backend="cholmod", ordering="natural")
+    finally:
+        is_done.set()
+        watcher.join()
+    assert found.nonzeros > 3e6
+    assert most[0] - before < 1.1 * factor.FACTOR_BYTES * found.nonzeros + 50e6
+
+
+def _held(process):
+    """Bytes of a process and of those that it has started."""
+    total = 0
+    for one in (process, *process.children()):
+        try:
+            total += one.memory_info().rss
+        except psutil.Error:  # it has just ended
+            continue
+    return total
 
 
 @pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")

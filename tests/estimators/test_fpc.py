@@ -200,6 +200,12 @@ def test_weights_of_powers_are_those_of_the_scores_found_in_another_basis():
     assert machine.score(rows, codes) > early.score(rows, codes)
 
 
+@pytest.mark.parametrize("validation", [[1.0], (0.2, 0.3, 0.5), "half", True, 1.0, 1])
+def test_what_is_no_way_to_validate_is_refused_in_words(validation):
+    with pytest.raises(ValueError, match=r"validation=.* (is not a share|cannot be made)"):
+        FPC(validation=validation).fit(X, Y)
+
+
 def test_a_search_to_the_optimum_ends_in_time():
     with pytest.warns(ConvergenceWarning, match=r"time \(max_seconds\) is over"):
         machine = FPC(5, to_optimum=True, max_seconds=1e-9).fit(X, Y)

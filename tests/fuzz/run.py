@@ -17,7 +17,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-CASES_PER_PROCESS, LONGEST = 200, 60
+import psutil
+
+CASES_PER_PROCESS, LONGEST = 200, 60  # seconds
 KINDS = ("fit", "fit", "fit", "file")
 
 
@@ -63,7 +65,7 @@ def _watched(kind, first, count, end, counts, findings, told):
         lines.put(None)
 
     threading.Thread(target=listen, daemon=True).start()
-    while (line := _next(lines)) is not None:
+    while (line := _next(lines, process.pid)) is not None:
         hung = line == ""
         if hung:
             process.send_signal(signal.SIGUSR1)
@@ -93,15 +95,28 @@ def _watched(kind, first, count, end, counts, findings, told):
     return begun + 1
 
 
-def _next(lines):
-    """The next line of a process, or "" when none has come for `LONGEST` seconds: counted one by
-    one, for a machine may sleep meanwhile."""
-    for _ in range(LONGEST):
+def _next(lines, pid):
+    """The next line of a process, or "" of one that hangs: it has computed for `LONGEST` seconds
+    since the last, or not at all for so long. Others may use the machine, or it may sleep."""
+    began = before = _computed(pid)
+    idle = 0
+    while idle < LONGEST and before - began < LONGEST:
         try:
             return lines.get(timeout=1.0)
         except queue.Empty:
-            continue
+            now = _computed(pid)
+            idle, before = (idle + 1 if now == before else 0), now
     return ""
+
+
+def _computed(pid):
+    """Seconds that a process and those that it has started have computed."""
+    try:
+        process = psutil.Process(pid)
+        each = [one.cpu_times() for one in (process, *process.children(recursive=True))]
+    except psutil.Error:  # one has just ended
+        return 0.0
+    return sum(times.user + times.system for times in each)
 
 
 def as_text(seed, counts, findings):

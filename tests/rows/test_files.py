@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import warnings
 
 import numpy as np
 import pytest
@@ -65,6 +66,21 @@ def test_every_number_is_read_to_its_last_bit(tmp_path):
     np.testing.assert_array_equal(rows.labels, expected)
     np.testing.assert_array_equal(dense(rows.block(slice(0, len(words))))[:, 0], expected)
     assert np.signbit(rows.labels[words.index("-0")])
+
+
+def test_tables_are_read_to_the_last_bit_and_without_a_warning(tmp_path):
+    """Whatever pandas: from 3.1 on it says that nobody need ask it to be exact."""
+    draw = np.random.default_rng(0)
+    X = draw.integers(0, 2**63, (500, 3)).view(np.float64)
+    X = np.where(np.isfinite(X), X, 0.1)
+    digits = ["".join(map(str, draw.integers(0, 10, 30))) for _ in range(500)]
+    lines = [f"{a!r},{b!r},{c!r},0.{d},1" for (a, b, c), d in zip(X.tolist(), digits, strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read = as_rows(tmp_path / "table.csv").whole()
+    np.testing.assert_array_equal(read[:, :3], X)
+    assert read[:, 3].tolist() == [float(f"0.{d}") for d in digits]
 
 
 def test_all_that_svmlight_allows(tmp_path, pieces):

@@ -1,5 +1,7 @@
 """ADMM on the hinge loss: against its equations written out, ridge regression, and LIBSVM."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -114,6 +116,18 @@ def test_a_search_that_falls_short_hands_back_its_best():
     assert warm.n_iter < solve_hinge_admm(F, Y, C=100.0).n_iter
 
 
+def test_iterates_do_not_grow_where_rounding_left_the_gram_matrix_indefinite():
+    """Features that are all but one and the same, and so large that no penalty counts."""
+    draw, sizes = np.random.default_rng(0), []
+    A = 1e37 * (1 + 1e-14 * draw.normal(size=(M, 11)))
+    y = np.where(draw.random(M) < 0.6, 1.0, -1.0)
+    with pytest.warns(ConvergenceWarning):
+        solve_hinge_admm(
+            A, y, C=1.0, max_iter=1000, callback=lambda row: sizes.append(max(row["coefficients"]))
+        )
+    assert max(sizes) < 1e-36
+
+
 # -------------------------------------------------------------------------- many at once
 def test_classes_and_costs_share_the_passes_and_are_each_as_if_alone():
     labels = np.where((3 * X[:, 0]).astype(int)[:, None] == np.arange(3), 1, -1)
@@ -141,6 +155,19 @@ def test_combinations_of_features_give_the_iterates_of_their_product():
     result = solve_hinge_admm(Features(F).combined(mix), Y, tol=0, max_iter=5)
     u = admm_by_the_book(F @ mix, Y, 5)[-1][0]
     np.testing.assert_allclose(F @ mix @ result.coefficients, F @ mix @ u, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e100, 1e160, 1e200, 1e300])
+def test_combinations_that_are_too_large_are_refused_without_noise(size):
+    mix = size * np.random.default_rng(5).standard_normal((F.shape[1], 13))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            found = solve_hinge_admm(Features(1e10 * F).combined(mix), Y, tol=0, max_iter=5)
+        except ValueError as error:
+            assert "too large" in str(error)  # noqa: PT017 - or they are not too large
+        else:
+            assert np.isfinite(found.objective)
 
 
 # ----------------------------------------------------------------------------- refusals

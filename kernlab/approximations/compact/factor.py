@@ -4,16 +4,12 @@
 
 A backend orders a matrix by its pattern (`order`: the permutation p, and what goes on from there)
 and factorises it (`factor`: L in CSC, and p); in between the entries of L are counted, and the
-operations. scikit-sparse keeps Python's lock while CHOLMOD factorises, so that nobody would hear
-Ctrl-C: what takes seconds is done by a process of its own, which Ctrl-C ends.
+operations.
 """
 
-import ctypes
 import importlib
 import os
-import pickle
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -22,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spilu, splu
 
+from kernlab.approximations.compact import cholmod
 from kernlab.parameters import entry_of, one_of
 from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import (
@@ -176,56 +173,36 @@ class SparseFactor:
 
 
 class Cholmod:
-    """CHOLMOD through scikit-sparse: `analyze` and `cholesky_inplace` (0.4), or a `CholeskyFactor`
-    and its `factorize` (0.5). AMD, and METIS and nested dissection where they were built in."""
+    """CHOLMOD through scikit-sparse: AMD, and METIS and nested dissection where built in."""
 
     name = "cholmod"
 
     def __init__(self, module):
-        self._module, self._is_04 = module, not hasattr(module, "cho_factor")
+        self._module, self._is_04 = module, cholmod.is_04(module)
 
     def order(self, matrix, ordering, long=False):
         module = self._module
-        if long:  # for factors of more than 2^31 entries
-            matrix = matrix.copy()
-            matrix.indptr = matrix.indptr.astype(np.int64)
-            matrix.indices = matrix.indices.astype(np.int64)
         invalid = module.CholmodInvalidError if self._is_04 else module.CholmodInvalidInputError
         try:
-            if self._is_04:
-                long = matrix.indices.dtype == np.int64
-                analysis = interruptible(
-                    module.analyze, matrix, ordering_method=ordering, use_long=long
-                )
-            else:
-                matrix = sp.csc_array(matrix)
-                analysis = interruptible(module.CholeskyFactor, matrix, lower=True, order=ordering)
+            state = interruptible(cholmod.order, module, matrix, ordering, long)
         except (module.CholmodNotInstalledError, invalid) as error:
             raise _not_built_in(ordering) from error
-        return self._permutation(analysis), (analysis, matrix)
+        return self._permutation(state[0]), state
 
     def _permutation(self, analysis):
         return np.asarray(analysis.P() if self._is_04 else analysis.get_perm(), np.int64)
 
-    def factor(self, matrix, analysis, is_long=False):
-        analysis, matrix = analysis
-        if is_long and _hears_ctrl_c():
-            permutation = self._permutation(analysis)
-            ordered = sp.tril(matrix[permutation][:, permutation], format="csc")
-            return _by_a_process(ordered, matrix.indptr.dtype == np.int64), permutation
-        _processes_of_cholmod.add(os.getpid())
+    def factor(self, matrix, state, is_long=False):
+        """L and p; of a factor that takes long by a process of its own, which Ctrl-C ends."""
+        analysis, matrix = state
+        permutation = self._permutation(analysis)
         try:
-            if self._is_04:
-                interruptible(analysis.cholesky_inplace, matrix)
-                # 0.4 finds out about a matrix that is not positive definite only now.
-                lower = analysis.L()
-                lower.eliminate_zeros()  # of columns computed together; 0.5 does so itself
-            else:
-                interruptible(analysis.factorize, matrix)
-                lower = analysis.get_factor(kind="LL", lower=True)
+            if is_long and _hears_ctrl_c():
+                return cholmod.by_a_process(_lower_half(matrix, permutation)), permutation
+            _processes_of_cholmod.add(os.getpid())
+            return interruptible(cholmod.lower_factor, self._module, analysis, matrix), permutation
         except self._module.CholmodNotPositiveDefiniteError as error:
             raise NotPositiveDefinite(str(error)) from error
-        return sp.csc_matrix(lower), self._permutation(analysis)
 
 
 def _hears_ctrl_c():
@@ -234,42 +211,13 @@ def _hears_ctrl_c():
     return is_main and callable(signal.getsignal(signal.SIGINT)) and bool(sys.executable)
 
 
-def _by_a_process(matrix, long):
-    """CHOLMOD's factor of a matrix in the order given, by a process of its own, which ends if
-    waiting for it does."""
-    ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-    command = [sys.executable, "-c", f"{ignore}; from {__name__} import serve; serve()"]
-    found_by = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ | found_by}
-    with subprocess.Popen(command, **pipes) as process:
-        try:
-            pickle.dump((matrix, long), process.stdin, protocol=5)
-            process.stdin.close()
-            found = pickle.load(process.stdout)
-        except (EOFError, BrokenPipeError):
-            raise MemoryError(
-                "the process that computed the Cholesky factor was ended, perhaps because memory "
-                "ran out: allow less with max_memory, or take backend='superlu'"
-            ) from None
-        except BaseException:
-            process.kill()
-            raise
-    if isinstance(found, Exception):
-        raise found
-    return found
-
-
-def serve():
-    """In a process of its own: send back the factor of the matrix that comes, or what is wrong."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent
-    matrix, long = pickle.load(sys.stdin.buffer)
-    backend = get_backend("cholmod")
-    try:
-        found, _ = backend.factor(matrix, backend.order(matrix, "natural", long)[1])
-    except Exception as error:
-        found = error
-    pickle.dump(found, sys.stdout.buffer, protocol=5)
+def _lower_half(matrix, permutation):
+    """The lower half, as CSC, of a symmetric matrix whose rows are put in this order."""
+    data, indices, starts = matrix.data, matrix.indices, matrix.indptr
+    parts = _lower_parts(data, indices, starts, permutation, np.argsort(permutation))
+    half = sp.csc_matrix(matrix.shape)
+    half.data, half.indices, half.indptr = parts
+    return half
 
 
 class SuperLU:
@@ -379,6 +327,24 @@ def _walk(starts, indices, permutation, inverse, limit):
         if nonzeros > limit:
             return parent, nonzeros, operations, False
     return parent, nonzeros, operations, True
+
+
+@njit
+def _lower_parts(data, indices, starts, permutation, inverse):
+    """Values, rows and starts of the columns of the lower half of A[p][:, p]."""
+    out_starts = np.zeros_like(starts)
+    for column, original in enumerate(permutation):
+        out_starts[column + 1] = out_starts[column]
+        for k in range(starts[original], starts[original + 1]):
+            out_starts[column + 1] += inverse[indices[k]] >= column
+    values, rows = np.empty(out_starts[-1], data.dtype), np.empty(out_starts[-1], indices.dtype)
+    end = 0
+    for column, original in enumerate(permutation):
+        for k in range(starts[original], starts[original + 1]):
+            if inverse[indices[k]] >= column:
+                values[end], rows[end] = data[k], inverse[indices[k]]
+                end += 1
+    return values, rows, out_starts
 
 
 @njit(fastmath=REORDERED_SUMS)

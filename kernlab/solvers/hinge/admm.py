@@ -224,12 +224,15 @@ class _Iteration:
         return self._factors[key]
 
     def _new_factor(self, beta, C):
+        if self.data.mix is not None:
+            return MixedFactor(self.gram, self.data.mix, alpha=self.alpha, beta=beta)
+        alpha, ridge = self.alpha, 0.0
         if self.certified:
             alpha, ridge = beta * passes.rounding(self.gram), 1.0 / (C * self.total)
-            return GramFactor(self.gram, alpha=alpha, beta=beta, ridge=ridge)
-        if self.data.mix is None:
-            return GramFactor(self.gram, alpha=self.alpha, beta=beta)
-        return MixedFactor(self.gram, self.data.mix, alpha=self.alpha, beta=beta)
+        system = {"alpha": alpha, "beta": beta, "ridge": ridge}
+        factor = GramFactor(self.gram, **system, steps=self.max_iter)
+        self.gram = factor.gram
+        return factor
 
     def _rebalance(self, live):
         """Bring gamma = M beta half way, in logarithms, to the ratio of the sizes of w and v."""
@@ -358,20 +361,23 @@ class MixedFactor:
         except la.LinAlgError:  # features that depend on each other on these rows
             values, vectors = eigenvalues(gram)
             root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        mixed = interruptible(np.matmul, np.sqrt(beta) * root, mix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mixed = interruptible(np.matmul, np.sqrt(beta) * root, mix)
+        passes.require_finite(mixed)
         stacked = np.vstack([mixed, np.sqrt(alpha) * np.eye(n)])
         self._R = interruptible(np.linalg.qr, stacked, mode="r")[:n]
 
     def __call__(self, u, g):
         """The next u, and the weights of the features given."""
-        right = self.alpha * u + self.mix.T @ g
-        half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
-        u = la.solve_triangular(self._R, half, check_finite=False)
         with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+            right = self.alpha * u + self.mix.T @ g
+            half = la.solve_triangular(self._R, right, trans="T", check_finite=False)
+            u = la.solve_triangular(self._R, half, check_finite=False)
             return u, self.mix @ u
 
     def squared_norm(self, change):
-        return self.alpha * float(change @ change)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.alpha * float(change @ change)
 
 
 @njit

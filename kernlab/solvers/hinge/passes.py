@@ -299,21 +299,28 @@ def require_finite(*arrays):
 # ----------------------------------------------------------------------------- linear systems
 class GramFactor:
     """(beta G + ridge I + diag(alpha)) u = diag(alpha) u_before + g, by one Cholesky factor; where
-    rounding left the Gram matrix G indefinite, its eigenvalues below zero are taken as zero."""
+    rounding left the Gram matrix G indefinite, its eigenvalues below zero are taken as zero.
 
-    def __init__(self, gram, *, alpha, beta=1.0, ridge=0.0):
+    Solved so many `steps` in turn, what lies along an eigenvector of eigenvalue l < 0 grows by
+    alpha / (alpha + beta l + ridge) in each: more than a factor e in all is indefinite, too.
+    """
+
+    def __init__(self, gram, *, alpha, beta=1.0, ridge=0.0, steps=1):
         self.alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(gram))
+        self.gram = gram  # as it is, or repaired
         try:
+            if steps > 1:
+                self._factorised(beta * gram, ridge, 1.0 / steps)
             self._factor = self._factorised(beta * gram, ridge)
         except la.LinAlgError:
             values, vectors = eigenvalues(gram)
             floor = len(gram) * np.finfo(float).eps * max(values[-1], TINY)
             lifted = vectors * np.maximum(values, floor)
-            repaired = interruptible(np.matmul, lifted, vectors.T)
-            self._factor = self._factorised(beta * repaired, ridge)
+            self.gram = interruptible(np.matmul, lifted, vectors.T)
+            self._factor = self._factorised(beta * self.gram, ridge)
 
-    def _factorised(self, matrix, ridge):
-        matrix[np.diag_indices_from(matrix)] += self.alpha + ridge
+    def _factorised(self, matrix, ridge, share=1.0):
+        matrix[np.diag_indices_from(matrix)] += share * self.alpha + ridge
         return cholesky_factor(matrix)
 
     def __call__(self, u, g):
