@@ -123,9 +123,9 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.offers(need):
             raise self._missing(need)
         if need == "features":
-            if as_rows(X).is_distributed:
-                return ClusterFeatures(X, self, self.max_memory)
-            return self.features(X)
+            rows = as_rows(X)
+            on_cluster = rows.is_distributed
+            return ClusterFeatures(rows, self, self.max_memory) if on_cluster else self.features(X)
         return self.operator() if need == "operator" else self
 
     def dual_from_weights(self, weights):

@@ -180,11 +180,8 @@ class _Estimators:
         return [machine.score(X, y, **_named(weights)) for machine in machines]
 
     def figures(self, machine):
-        """What a machine knows of itself."""
-        return {"n_iter": np.max(getattr(machine, "n_iter_", np.nan))}
-
-    def message(self, machine):
-        return ""
+        """What a machine knows of itself, and its message."""
+        return {"n_iter": np.max(getattr(machine, "n_iter_", np.nan))}, ""
 
 
 class _Machines(_Estimators):
@@ -224,10 +221,8 @@ class _Machines(_Estimators):
             "converged": result.converged,
             "nbytes": machine.nbytes_,
         }
-        return {name: np.nan if value is None else value for name, value in found.items()}
-
-    def message(self, machine):
-        return machine.result_.message
+        found = {name: np.nan if value is None else value for name, value in found.items()}
+        return found, result.message
 
 
 def _named(weights):
@@ -270,18 +265,19 @@ def _scored(tried, machines, seconds, train, held_out, metric):
             scores[f"{name}_{metric}"] = tried.qualities(machines, *rows)
             predicting = (time.perf_counter() - began) / len(machines)
     shape = getattr(train[0], "shape", None) or np.shape(train[0])
+    told = map(tried.figures, machines)
     return [
         {
             "n_train": shape[0],
             "n_features": shape[1],
-            **tried.figures(machine),
+            **figures,
             "fit_seconds": spent,
             "predict_seconds": predicting,
             **{name: values[i] for name, values in scores.items()},
             "status": "ok",
-            "message": tried.message(machine),
+            "message": message,
         }
-        for i, (machine, spent) in enumerate(zip(machines, seconds, strict=True))
+        for i, (spent, (figures, message)) in enumerate(zip(seconds, told, strict=True))
     ]
 
 
