@@ -7,7 +7,7 @@ converted at the edge by `gamma_from_sigma` and `gamma_from_divisor`.
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +37,16 @@ class Kernel:
     """A kernel function: `k(X, Y)` is the dense block of values on all pairs of rows."""
 
     sees_distances: ClassVar[bool] = False  # whether |x - z| alone decides the value
+    # Whether it is known to give semidefinite matrices on any rows; others may.
+    is_semidefinite: ClassVar[bool] = False
+
+    @classmethod
+    def made(cls, X=None, sample_weight=None, **given):
+        """With numbers for its parameters, those given or by rules for the rows X."""
+        own = {field.name: given[field.name] for field in fields(cls)}
+        if "gamma" in own:
+            own["gamma"] = resolve_gamma(own["gamma"], X, sample_weight)
+        return cls(**own)
 
     def __call__(self, X, Y=None):
         same = Y is None or Y is X
@@ -82,10 +92,20 @@ class Kernel:
         """The values k(x, x)."""
         return np.ones(X.shape[0], dtype=result_type(X, X))
 
+    def single_roundings(self, points):
+        """How many roundings of single precision a value at one of these points is off, about;
+        infinitely many where that is not known."""
+        return np.inf
+
+    def frequencies(self, generator, shape):
+        """Draws of w, of whose waves cos(w . (x - z)) the kernel is the mean; None for others."""
+
 
 @dataclass(frozen=True)
 class Linear(Kernel):
     """k(x, z) = x . z, and the base of what else is a function of inner products"""
+
+    is_semidefinite: ClassVar[bool] = True
 
     def _fill(self, X, right, out):
         inner_products(X, right, out)
@@ -106,6 +126,7 @@ class RBF(Kernel):
 
     gamma: float
     sees_distances: ClassVar[bool] = True
+    is_semidefinite: ClassVar[bool] = True
 
     def _prepare(self, X, Y):
         return prepare_right(X, Y, gamma=self.gamma)
@@ -114,15 +135,26 @@ class RBF(Kernel):
         gaussian_exponents(X, right, out)
         np.exp(out, out=out)
 
+    def single_roundings(self, points):
+        centred = points if sp.issparse(points) else points - points.mean(axis=0)
+        return 4.0 * self.gamma * float(row_norms(centred, squared=True).max())
+
+    def frequencies(self, generator, shape):
+        return generator.normal(scale=np.sqrt(2.0 * self.gamma), size=shape)
+
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
     """k(x, z) = exp(-gamma |x - z|_1), the distance being the sum of absolute differences"""
 
     gamma: float
+    is_semidefinite: ClassVar[bool] = True
 
     def _prepare(self, X, Y):
         return RightRows(Y, None, fill_left=False)
+
+    def frequencies(self, generator, shape):
+        return self.gamma * generator.standard_cauchy(shape)
 
     def _fill(self, X, right, out):
         Y = right.rows
@@ -139,6 +171,10 @@ class Polynomial(Linear):
     degree: int = 3
     coef0: float = 1.0
 
+    @property
+    def is_semidefinite(self):
+        return self.coef0 >= 0 and float(self.degree).is_integer()
+
     @np.errstate(over="ignore", invalid="ignore")
     def _of_products(self, values):
         values *= self.gamma
@@ -152,6 +188,7 @@ class Sigmoid(Linear):
 
     gamma: float
     coef0: float = 1.0
+    is_semidefinite: ClassVar[bool] = False
 
     def _of_products(self, values):
         values *= self.gamma
@@ -171,6 +208,15 @@ class Compact(Kernel):
     alpha: float
     l: float
     sees_distances: ClassVar[bool] = True
+
+    @classmethod
+    def made(cls, X=None, sample_weight=None, *, gamma, alpha, l, **others):
+        gamma = resolve_gamma(gamma, X, sample_weight)
+        if l is None and X is None:
+            raise ValueError("kernel='compact' takes its exponent l from the data: pass X, or l")
+        # 1 / (3 sigma) by default.
+        alpha = math.sqrt(2.0 * gamma) / 3.0 if alpha is None else positive(alpha, "alpha")
+        return cls(gamma, alpha, askey_exponent(X.shape[1]) if l is None else l)
 
     @property
     def radius(self):
@@ -248,13 +294,6 @@ def askey_exponent(n_features):
     return n_features // 2 + 1
 
 
-def is_semidefinite(kernel):
-    """Whether the kernel is known to give semidefinite matrices on any rows; others may."""
-    if isinstance(kernel, Polynomial):
-        return kernel.coef0 >= 0 and float(kernel.degree).is_integer()
-    return type(kernel) is Linear or isinstance(kernel, RBF | Laplacian)
-
-
 def make_kernel(
     kernel="rbf",
     *,
@@ -278,25 +317,8 @@ def make_kernel(
         hint = f"; take {meant!r}" if meant else ""
         names = ", ".join(KERNELS)
         raise ValueError(f"kernel={kernel!r} is not callable nor one of {names}{hint}")
-    if kernel == "linear":
-        return Linear()
-    if isinstance(gamma, str) and gamma in GAMMA_RULES and X is None:
-        raise ValueError(f"gamma={gamma!r} is a rule on the data: pass X, or a number for gamma")
-    gamma = resolve_gamma(gamma, X, sample_weight)
-    if kernel == "polynomial":
-        return Polynomial(gamma, degree, coef0)
-    if kernel == "sigmoid":
-        return Sigmoid(gamma, coef0)
-    if kernel == "compact":
-        if l is None and X is None:
-            raise ValueError("kernel='compact' takes its exponent l from the data: pass X, or l")
-        default_alpha = math.sqrt(2.0 * gamma) / 3.0  # 1 / (3 sigma)
-        return Compact(
-            gamma,
-            positive(alpha, "alpha") if alpha is not None else default_alpha,
-            askey_exponent(X.shape[1]) if l is None else l,
-        )
-    return KERNELS[kernel](gamma)
+    given = {"gamma": gamma, "degree": degree, "coef0": coef0, "alpha": alpha, "l": l}
+    return KERNELS[kernel].made(X, sample_weight, **given)
 
 
 # ---------------------------------------------------------- products in blocks
@@ -342,6 +364,8 @@ def resolve_gamma(gamma, X, sample_weight=None):
     """
     if not isinstance(gamma, str):
         return float(positive(gamma, "gamma"))
+    if gamma in GAMMA_RULES and X is None:
+        raise ValueError(f"gamma={gamma!r} is a rule on the data: pass X, or a number for gamma")
     if gamma == "auto":
         return 1.0 / X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -16,6 +16,24 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = ("matplotlib", "IPython", "ipywidgets", "papermill", "jinja2", "requests")
 
 
+# Where a user's input is told apart and checked, or what a machine has: places that must ask.
+EDGES = (
+    "rows",
+    "features.as_features",
+    "kernels.make_kernel",
+    "runtime.thread_count",
+    "approximations.compact.approximation._make_kernel",
+    "approximations.compact.factor.__init__",
+    "solvers.problems.parameters_of",
+    "solvers.dual_admm.solve_dual_admm",
+    "solvers.linear.liblinear._check",
+    "estimators.machine.fit_together",
+    "estimators.sweep.sweep",
+    "estimators.sweep._splits",
+    "estimators.sweep._values",
+)
+
+
 def module_of(path):
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -73,6 +91,42 @@ def test_no_family_of_files_stands_for_a_package():
         if first and rest:
             families.setdefault((path.parent, first), []).append(path.name)
     assert not {k: v for k, v in families.items() if len(v) > 2}
+
+
+def special_cases(tree, classes):
+    """(function, line) of every question after what a thing is: after a class of ours, an attribute
+    or a signature, or after the name of a kernel, an approximation or a solver."""
+    inside = {}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):  # inner functions come later, and count
+            inside |= dict.fromkeys(ast.walk(function), function.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            of_ours = called == "isinstance" and classes & set(ast.unparse(node.args[1]).split())
+            asks = of_ours or called in ("hasattr", "signature")
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            named = ast.unparse(node.left).rpartition(".")[2]
+            asks = named in ("kernel", "approximation", "solver")
+        else:
+            continue
+        if asks:
+            yield inside.get(node, ""), node.lineno
+
+
+def test_the_library_seldom_asks_what_a_thing_is():
+    """A method of the thing answers: but for the edges, at most five places ask."""
+    names = [name for name in MODULES if not name.startswith("kernlab.lab")]
+    trees = {name: ast.parse(MODULES[name].read_text(encoding="utf-8")) for name in names}
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    found = [
+        f"{name.removeprefix('kernlab.')}.{function}, line {line}"
+        for name, tree in trees.items()
+        for function, line in special_cases(tree, classes)
+    ]
+    inside = [one for one in found if not one.startswith(tuple(EDGES))]
+    assert len(inside) <= 5, inside
 
 
 def test_importing_the_library_loads_nothing_of_the_workbench():

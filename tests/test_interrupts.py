@@ -29,7 +29,7 @@ from kernlab.approximations import (
     CompactKernel, ExactKernel, FourierMap, HSSKernel, Nystrom, PolynomialMap, ReducedMap)
 from kernlab.approximations.compact.factor import available_backends
 from kernlab.runtime import Stopwatch, eigenvalues
-from kernlab.solvers import get_solver
+from kernlab.solvers import SOLVERS
 
 def threads():
     return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
@@ -65,17 +65,16 @@ os._exit(0)
 
 ENDLESS = "tol=0.0, max_iter=10**8"
 OF_SOLVERS = {
-    "newton": "get_solver('newton').solve(X, y, C=1e3, method='cg', tol=0.0, gap_tol=0.0, "
+    "newton": "SOLVERS['newton'].solve(X, y, C=1e3, method='cg', tol=0.0, gap_tol=0.0, "
     "max_iter=10**8)",
-    "newton-cg": "get_solver('newton-cg').solve(X @ X.T, y, C=1e9, tol=0.0, max_iter=10**8)",
-    "dcd": f"get_solver('dcd').solve(X, y, C=1e6, {ENDLESS})",
-    "sbm": f"get_solver('sbm').solve(X, y, C=1e6, block_rows=500, {ENDLESS})",
-    "dual-admm": f"get_solver('dual-admm').solve(ExactKernel(gamma=1.0).fit(X), y, C=1e6, "
-    f"{ENDLESS})",
-    "hinge-admm": f"get_solver('hinge-admm').solve(X, y, C=1e6, {ENDLESS})",
-    "hinge-interior": "get_solver('hinge-interior').solve(X, y, C=1e6, tol=0.0)",
-    "liblinear-dcd": "get_solver('liblinear-dcd').solve(X, y, C=1e6, tol=1e-300, max_iter=10**8)",
-    "liblinear-tron": "get_solver('liblinear-tron').solve(np.repeat(X, 40, axis=0), "
+    "newton-cg": "SOLVERS['newton-cg'].solve(X @ X.T, y, C=1e9, tol=0.0, max_iter=10**8)",
+    "dcd": f"SOLVERS['dcd'].solve(X, y, C=1e6, {ENDLESS})",
+    "sbm": f"SOLVERS['sbm'].solve(X, y, C=1e6, block_rows=500, {ENDLESS})",
+    "dual-admm": f"SOLVERS['dual-admm'].solve(ExactKernel(gamma=1.0).fit(X), y, C=1e6, {ENDLESS})",
+    "hinge-admm": f"SOLVERS['hinge-admm'].solve(X, y, C=1e6, {ENDLESS})",
+    "hinge-interior": "SOLVERS['hinge-interior'].solve(X, y, C=1e6, tol=0.0)",
+    "liblinear-dcd": "SOLVERS['liblinear-dcd'].solve(X, y, C=1e6, tol=1e-300, max_iter=10**8)",
+    "liblinear-tron": "SOLVERS['liblinear-tron'].solve(np.repeat(X, 40, axis=0), "
     "np.repeat(y, 40), C=1e6, tol=1e-300, max_iter=10**8)",
 }
 assert set(OF_SOLVERS) == set(SOLVERS)

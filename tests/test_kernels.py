@@ -15,7 +15,6 @@ from kernlab.kernels import (
     askey_exponent,
     gamma_from_divisor,
     gamma_from_sigma,
-    is_semidefinite,
     kernel_product,
     make_kernel,
     resolve_gamma,
@@ -278,6 +277,6 @@ def test_equal_rows_have_no_variance(value):
     ],
 )
 def test_semidefinite_kernels_are_known_and_others_are_not_claimed(kernel, known):
-    assert is_semidefinite(kernel) == known
+    assert kernel.is_semidefinite == known
     smallest = np.linalg.eigvalsh(kernel(rows(40, 2)))[0]
     assert (smallest > -1e-9) == known

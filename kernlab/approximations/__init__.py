@@ -7,7 +7,6 @@ from kernlab.approximations.fourier import FourierMap
 from kernlab.approximations.hss import HSSKernel
 from kernlab.approximations.nystrom import Nystrom, ReducedMap
 from kernlab.approximations.polynomial import PolynomialMap
-from kernlab.parameters import entry_of
 
 APPROXIMATIONS = {
     "exact": ExactKernel,
@@ -18,8 +17,3 @@ APPROXIMATIONS = {
     "hss": HSSKernel,
     "polynomial": PolynomialMap,
 }
-
-
-def get_approximation(name):
-    """The class of an approximation by its name in `APPROXIMATIONS`; a near miss is suggested."""
-    return entry_of(APPROXIMATIONS, name, "approximation")

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernlab.cluster import ClusterFeatures
 from kernlab.features import Features
-from kernlab.kernels import is_semidefinite, kernel_product, make_kernel
+from kernlab.kernels import kernel_product, make_kernel
 from kernlab.parameters import check_parameters, positive, row_weights
-from kernlab.rows import Rows, validate_rows
+from kernlab.rows import as_rows, validate_rows
 from kernlab.runtime import (
     Stopwatch,
     cholesky_factor,
@@ -123,9 +123,9 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.offers(need):
             raise self._missing(need)
         if need == "features":
-            if isinstance(X, Rows) and X.is_distributed:
-                return ClusterFeatures(X, self, self.max_memory)
-            return self.features(X)
+            rows = as_rows(X)
+            on_cluster = rows.is_distributed
+            return ClusterFeatures(rows, self, self.max_memory) if on_cluster else self.features(X)
         return self.operator() if need == "operator" else self
 
     def dual_from_weights(self, weights):
@@ -151,7 +151,7 @@ class Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def kernel_is_semidefinite(self):
         """Whether the exact kernel matrix is known to be one of inner products."""
-        return is_semidefinite(self.kernel_)
+        return self.kernel_.is_semidefinite
 
     def is_definite(self, beta):
         """Whether K~ + beta I is positive definite: where K~ = F F^T, for every positive beta."""

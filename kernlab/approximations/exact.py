@@ -10,7 +10,6 @@ from scipy.sparse.linalg import aslinearoperator
 from kernlab.approximations.base import FeatureMap, KernelParameters
 from kernlab.approximations.nystrom import CholeskyMap, SpectralMap
 from kernlab.features import Features
-from kernlab.kernels import is_semidefinite
 from kernlab.parameters import one_of
 from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import (
@@ -195,7 +194,7 @@ class ExactKernel(KernelParameters, FeatureMap):
         return ShiftedExact(self.matrix_, beta)
 
     def is_definite(self, beta):
-        if is_semidefinite(self.kernel_):
+        if self.kernel_.is_semidefinite:
             return beta > 0
         try:
             self._new_shifted(beta)

@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from kernlab.approximations.base import FeatureMap
-from kernlab.kernels import RBF, Laplacian
 from kernlab.runtime import require_memory
 
 
@@ -47,11 +46,6 @@ class FourierMap(FeatureMap):
     max_memory: object = None
 
     def _fit(self, rows, sample_weight=None):
-        if not isinstance(self.kernel_, RBF | Laplacian):
-            raise ValueError(
-                f"kernel={self.kernel!r} has no random Fourier features here: 'rbf' and "
-                "'laplacian' have; approximation='nystrom' takes any kernel"
-            )
         D, p = self.n_components, rows.n_features
         half = -(-int(D) // 2)
         require_memory(
@@ -61,13 +55,14 @@ class FourierMap(FeatureMap):
             arithmetic=f"2 x {p:,} x {half:,} x 8 bytes",
             way_out="Allow more with max_memory, or take fewer components.",
         )
-        draw = np.random.default_rng(self.random_state)
         with self._timed("frequencies"):
-            if isinstance(self.kernel_, RBF):
-                w = draw.normal(scale=np.sqrt(2.0 * self.kernel_.gamma), size=(p, half))
-            else:
-                w = self.kernel_.gamma * draw.standard_cauchy((p, half))
-            self.frequencies_ = w.astype(rows.dtype, copy=False)
+            w = self.kernel_.frequencies(np.random.default_rng(self.random_state), (p, half))
+        if w is None:
+            raise ValueError(
+                f"kernel={self.kernel!r} has no random Fourier features here: 'rbf' and "
+                "'laplacian' have; approximation='nystrom' takes any kernel"
+            )
+        self.frequencies_ = w.astype(rows.dtype, copy=False)
 
     @property
     def rank_(self):

@@ -14,12 +14,7 @@ from kernlab.approximations.base import checked_points
 from kernlab.parameters import one_of, whole
 from kernlab.rows import as_rows, merged_rows
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
-from kernlab.runtime import (
-    for_each_block,
-    memory_limit,
-    require_memory,
-    row_blocks,
-)
+from kernlab.runtime import for_each_block, memory_limit, require_memory, row_blocks
 
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky")
 MAX_ROWS = 20_000

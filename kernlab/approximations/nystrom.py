@@ -14,13 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
 
 from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParameters
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
-from kernlab.kernels import CACHE_BYTES, RBF
+from kernlab.kernels import CACHE_BYTES
 from kernlab.parameters import one_of
 from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import (
@@ -37,6 +35,7 @@ from kernlab.runtime import (
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
 MANY_VALUES = 2**21
 MANY_FEATURES = 64  # from here on products cost more than exponentials
+MOST_ROUNDINGS = 32.0  # of single precision, that kernel values may be off
 
 
 @dataclass(eq=False, repr=False)
@@ -283,14 +282,12 @@ class Nystrom(LandmarkMap):
 
     def _landmarks_for(self, X, dtype):
         """The landmarks in the precision in which kernel values are computed: single pays where
-        there are many features, and costs about 4 gamma |x|^2 roundings of the value."""
+        there are many features, where few roundings of the value are the price."""
         points = self.landmarks_
-        few = points.shape[1] < MANY_FEATURES or not isinstance(self.kernel_, RBF)
-        if few or dtype == np.float64 or X.dtype == np.float32:
+        if points.shape[1] < MANY_FEATURES or dtype == np.float64 or X.dtype == np.float32:
             return points
-        centred = points if sp.issparse(points) else points - points.mean(axis=0)
-        longest = float(row_norms(centred, squared=True).max())
-        return points.astype(np.float32) if 4.0 * self.kernel_.gamma * longest <= 32.0 else points
+        bears_single = self.kernel_.single_roundings(points) <= MOST_ROUNDINGS
+        return points.astype(np.float32) if bears_single else points
 
     def _value_error(self, rows, dtype):
         """About how far kernel values in this precision are off, relative to their size."""

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernlab.costs import Cost, Sizes, rates
+from kernlab.estimators.machine import NESTED
 from kernlab.estimators.papers import LASN, LLSVM, KernelMachine
 from kernlab.estimators.sweep import sweep
 from kernlab.kernels import RBF, resolve_gamma
@@ -212,10 +213,10 @@ def _chosen(facts, seconds, memory, random_state):
             f"allow more, or give fewer rows.\n{table.to_string(index=False)}"
         )
     if name != "exact + newton":
-        ranges["n_landmarks"] = _landmark_range(k)
+        ranges[NESTED] = _landmark_range(k)
     machine = machines[name]
     cost = machine.cost_on(sizes)
-    planned = cost.seconds + _search_rows(machine, facts, seconds)[1]
+    planned = cost.seconds + _search_rows(machine, ranges, facts, seconds)[1]
     return Recommendation(machine, ranges, cost, planned, facts, reasons + _remarks(facts), table)
 
 
@@ -263,29 +264,28 @@ def _remarks(facts):
     return [remark for remark, holds in remarks.items() if holds]
 
 
-def _search_rows(machine, facts, seconds):
+def _search_rows(machine, ranges, facts, seconds):
     """How many rows the search sees, and the seconds that it is predicted to take."""
     size = min(facts.sizes.rows, SEARCH_ROWS)
     while True:
         some, folds = replace(facts.sizes, rows=size), FOLDS if size <= FEW_ROWS else 1
         tried = (some.share(0.25), len(GAMMAS)), (some, len(GAMMAS) // 2)
-        paths = (n * _path(_on_few(machine, part.rows).cost_on(part)) for part, n in tried)
+        paths = (n * _path(_on_few(machine, ranges, part.rows).cost_on(part)) for part, n in tried)
         taken = folds * sum(paths)
         if taken <= 0.5 * SEARCHED * seconds or size <= 500:
             break
         size //= 2
-    if not _is_exact(machine):
+    if NESTED in ranges:
         ks = _nested(machine, some, SEARCHED * seconds - taken)
         largest = machine.with_params(n_landmarks=ks[-1])
         taken += folds * NESTED_GAMMAS * _path(largest.cost_on(some))
     return size, taken
 
 
-def _on_few(machine, rows):
-    """The machine that gamma and C are looked for with."""
-    if _is_exact(machine):
-        return machine
-    return machine.with_params(n_landmarks=min(SEARCH_LANDMARKS, max(2, rows // 4)))
+def _on_few(machine, ranges, rows):
+    """The machine that gamma and C are looked for with: where it has landmarks, on few of them."""
+    few = {NESTED: min(SEARCH_LANDMARKS, max(2, rows // 4))}
+    return machine.with_params(**{name: k for name, k in few.items() if name in ranges})
 
 
 def _landmark_range(k):
@@ -308,10 +308,6 @@ def _path(cost):
     return cost.stages["approximate"] + PATH * cost.stages["solve"]
 
 
-def _is_exact(machine):
-    return machine.approximation == "exact"
-
-
 # ------------------------------------------------------------------------------------ the search
 class _Search:
     """gamma and C on a part of the rows, then landmarks, then the fit, all within the budget."""
@@ -319,7 +315,7 @@ class _Search:
     def __init__(self, rows, found, seconds, began, random_state):
         self.rows, self.found, self.seconds, self.began = rows, found, seconds, began
         self.random_state, self.tables, self.cut_short = random_state, [], False
-        self.machine, self.exact = found.estimator, _is_exact(found.estimator)
+        self.machine, self.has_landmarks = found.estimator, NESTED in found.ranges
 
     @property
     def left(self):
@@ -327,7 +323,7 @@ class _Search:
 
     def run(self):
         found, every = self.found, self.found.ranges["gamma"]
-        size, _ = _search_rows(self.machine, found.facts, self.seconds)
+        size, _ = _search_rows(self.machine, found.ranges, found.facts, self.seconds)
         order = _stratified(self.rows.labels, self.random_state)
         middle = float(np.median(np.log(every)))
         gammas = sorted(every, key=lambda gamma: abs(np.log(gamma) - middle))
@@ -339,13 +335,14 @@ class _Search:
                     self.cut_short = True
                     break
                 grid = {"gamma": [gamma], "C": found.ranges["C"]}
-                table = self._swept(_on_few(self.machine, count), part, grid)
+                machine = _on_few(self.machine, found.ranges, count)
+                table = self._swept(machine, part, grid)
                 best[gamma] = table["accuracy"].max(), -gamma, table
             gammas = sorted(best, key=lambda g: best[g][:2], reverse=True)[:kept]
         table = best[gammas[0]][2]
         C = float(table.loc[table["accuracy"].idxmax(), "C"])
         machine = self.machine.with_params(gamma=gammas[0], C=C)
-        if not self.exact and not self.cut_short:
+        if self.has_landmarks and not self.cut_short:
             machine = self._with_landmarks(machine, self._part(order[:size]))
         return self._fitted(machine, order)
 
@@ -398,9 +395,8 @@ class _Search:
         found, sizes, reasons = self.found, self.found.facts.sizes, list(self.found.reasons)
         rows, y, count = self.rows, self.rows.labels, len(order)
         while machine.cost_on(replace(sizes, rows=count)).seconds > ROOM * max(0.0, self.left):
-            k = getattr(machine, "n_landmarks", FEWEST)
-            if not self.exact and k > 2 * FEWEST:
-                machine = machine.with_params(n_landmarks=k // 2)
+            if self.has_landmarks and machine.n_landmarks > 2 * FEWEST:
+                machine = machine.with_params(n_landmarks=machine.n_landmarks // 2)
             elif count > 1000:
                 count //= 2
             else:

@@ -75,15 +75,13 @@ def sweep(
     (['ok', 'ok'], True)
     """
     grid = {name: _values(values) for name, values in grid.items()}
-    _check(estimator, grid, nested)
+    # The one question of whose estimator it is: what follows from that are methods.
+    tried = (_Machines if isinstance(estimator, Pair) else _Estimators)(estimator)
+    _check(tried, grid, nested)
     if isinstance(X, str | Path | Rows) or is_collection(X):
         X = as_rows(X, y)
-    if isinstance(X, Rows) and X.is_distributed:
-        if not isinstance(estimator, Pair):
-            raise TypeError(f"{type(estimator).__name__} does not work on rows of a cluster")
-        y = None  # they are with the rows
-    elif isinstance(X, Rows):
-        X, y = X if isinstance(estimator, Pair) else X.whole(), X.labels
+    if isinstance(X, Rows):
+        X, y = tried.samples(X)
     metric = "accuracy" if is_classifier(estimator) else "r2"
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     shown = {n: [_shown(v, i) for i, v in enumerate(values)] for n, values in grid.items()}
@@ -92,7 +90,7 @@ def sweep(
     total, folds = len(points) * len(splits), []
     with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
         for split in splits:
-            folds.append(pd.DataFrame(_measured(estimator, points, nested, *split, metric, bar)))
+            folds.append(pd.DataFrame(_measured(tried, points, nested, *split, metric, bar)))
     found = folds[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
     if validation is not None and not isinstance(validation, tuple):
         found = _over_folds(folds, metric)
@@ -118,12 +116,12 @@ def _shown(value, place):
     return f"array {place}, {' x '.join(map(str, value.shape))}"
 
 
-def _check(estimator, grid, nested):
+def _check(tried, grid, nested):
     if not all(grid.values()):
         raise ValueError("every parameter of the grid needs at least one value")
-    clone(estimator).set_params(**{name: values[0] for name, values in grid.items()})
+    clone(tried.estimator).set_params(**{name: values[0] for name, values in grid.items()})
     numbers = [values for name, values in grid.items() if name.endswith(NESTED)]
-    if nested and not (numbers and isinstance(estimator, Pair)):
+    if nested and not (numbers and tried.may_nest):
         raise ValueError(
             "nested=True is about numbers of landmarks: put n_landmarks in the grid of a machine "
             "that has them"
@@ -152,99 +150,135 @@ def _splits(estimator, X, y, weights, validation):
 
 
 # ------------------------------------------------------------------------------ fitting
-def _measured(estimator, points, nested, train, held_out, metric, bar):
+class _Estimators:
+    """How points of a grid are measured with any estimator: each by itself, and only what
+    scikit-learn's interface says of it."""
+
+    may_nest = False
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def samples(self, rows):
+        """What `fit` is given of `Rows`, and the labels."""
+        if rows.is_distributed:
+            name = type(self.estimator).__name__
+            raise TypeError(f"{name} does not work on rows of a cluster")
+        return rows.whole(), rows.labels
+
+    def sharing_key(self, point, nested):
+        """Equal for points that are fitted together; None for one that is fitted by itself."""
+
+    def fitted(self, points, nested, train, shared):
+        """Fitted machines of one group, and the seconds of each."""
+        (point,), (X, y, weights), began = points, train, time.perf_counter()
+        machine = clone(self.estimator).set_params(**point).fit(X, y, **_named(weights))
+        return [machine], [time.perf_counter() - began]
+
+    def qualities(self, machines, X, y, weights=None):
+        """Accuracy, or R^2, of each machine."""
+        return [machine.score(X, y, **_named(weights)) for machine in machines]
+
+    def figures(self, machine):
+        """What a machine knows of itself, and its message."""
+        return {"n_iter": np.max(getattr(machine, "n_iter_", np.nan))}, ""
+
+
+class _Machines(_Estimators):
+    """The same with kernlab's machines: fitted together where they can share, scored in one pass
+    over the rows, wherever these are."""
+
+    may_nest = True
+
+    def samples(self, rows):
+        return rows, None if rows.is_distributed else rows.labels  # a cluster has them beside rows
+
+    def sharing_key(self, point, nested):
+        with contextlib.suppress(*FAILURES):  # it fails by itself, with its reason
+            return self.estimator.with_params(**point).sharing_key(nested)
+
+    def fitted(self, points, nested, train, shared):
+        machines = [self.estimator.with_params(**point) for point in points]
+        if machines[0].chooser():
+            machines[0].fit(*train)
+        else:
+            fit_together(machines, *train, shared=shared, nested=nested)
+        return machines, [machine.timings_["total"] for machine in machines]
+
+    def qualities(self, machines, X, y, weights=None):
+        return qualities_of(machines, machines[0].rows_of(X, y, supervised=True), weights)
+
+    def figures(self, machine):
+        result = machine.result_
+        found = {
+            "rank": machine.approximation_.rank_,
+            "approximate_seconds": machine.timings_["approximate"],
+            "solve_seconds": machine.timings_["solve"],
+            "objective": result.objective,
+            "gap": result.relative_gap,
+            "kkt_residual": result.kkt_residual,
+            "n_iter": machine.n_iter_,
+            "converged": result.converged,
+            "nbytes": machine.nbytes_,
+        }
+        found = {name: np.nan if value is None else value for name, value in found.items()}
+        return found, result.message
+
+
+def _named(weights):
+    """Weights as an argument, of estimators that need not take any."""
+    return {} if weights is None else {"sample_weight": weights}
+
+
+def _measured(tried, points, nested, train, held_out, metric, bar):
     """The rows of all points on one split, in their order."""
     groups, rows, shared = {}, {}, {}
     for i, point in enumerate(points):
-        key = i
-        if isinstance(estimator, Pair):
-            with contextlib.suppress(*FAILURES):  # it fails by itself, with its reason
-                key = estimator.with_params(**point).sharing_key(nested)
-        groups.setdefault(key, {})[i] = point
+        key = tried.sharing_key(point, nested)
+        groups.setdefault(i if key is None else key, {})[i] = point
     for group in groups.values():
-        rows |= _group(estimator, group, nested, train, held_out, metric, shared)
+        rows |= _group(tried, group, nested, train, held_out, metric, shared)
         bar.update(len(group))
     return [rows[i] for i in range(len(points))]
 
 
-def _group(estimator, group, nested, train, held_out, metric, shared):
+def _group(tried, group, nested, train, held_out, metric, shared):
     """The rows of points that are fitted together, by their places."""
     try:
-        machines, seconds = _fitted(estimator, group.values(), nested, train, shared)
-        rows = _scored(machines, seconds, train, held_out, metric)
+        machines, seconds = tried.fitted(group.values(), nested, train, shared)
+        rows = _scored(tried, machines, seconds, train, held_out, metric)
     except FAILURES as error:
         if len(group) > 1:  # perhaps one of them fails, and not the others
             rows = {}
             for i, point in group.items():
-                rows |= _group(estimator, {i: point}, nested, train, held_out, metric, shared)
+                rows |= _group(tried, {i: point}, nested, train, held_out, metric, shared)
             return rows
         rows = [{"status": "failed", "message": f"{type(error).__name__}: {error}"}]
     return dict(zip(group, rows, strict=True))
 
 
-def _fitted(estimator, points, nested, train, shared):
-    """Fitted machines, and the seconds of each."""
-    if not isinstance(estimator, Pair):
-        (point,), (X, y, weights), began = points, train, time.perf_counter()
-        named = {} if weights is None else {"sample_weight": weights}
-        machine = clone(estimator).set_params(**point).fit(X, y, **named)
-        return [machine], [time.perf_counter() - began]
-    machines = [estimator.with_params(**point) for point in points]
-    if machines[0].chooser():
-        machines[0].fit(*train)
-    else:
-        fit_together(machines, *train, shared=shared, nested=nested)
-    return machines, [machine.timings_["total"] for machine in machines]
-
-
-def _scored(machines, seconds, train, held_out, metric):
+def _scored(tried, machines, seconds, train, held_out, metric):
     scores = {}
     for name, rows in (("train", train), ("held_out", held_out)):
         if rows is not None:
             began = time.perf_counter()
-            scores[f"{name}_{metric}"] = _qualities(machines, *rows)
+            scores[f"{name}_{metric}"] = tried.qualities(machines, *rows)
             predicting = (time.perf_counter() - began) / len(machines)
     shape = getattr(train[0], "shape", None) or np.shape(train[0])
+    told = map(tried.figures, machines)
     return [
         {
             "n_train": shape[0],
             "n_features": shape[1],
-            **_figures(machine),
+            **figures,
             "fit_seconds": spent,
             "predict_seconds": predicting,
             **{name: values[i] for name, values in scores.items()},
             "status": "ok",
-            "message": machine.result_.message if isinstance(machine, Pair) else "",
+            "message": message,
         }
-        for i, (machine, spent) in enumerate(zip(machines, seconds, strict=True))
+        for i, (spent, (figures, message)) in enumerate(zip(seconds, told, strict=True))
     ]
-
-
-def _qualities(machines, X, y, weights=None):
-    """Accuracy, or R^2, of each machine; of kernlab's from one pass over the rows."""
-    if not isinstance(machines[0], Pair):
-        named = {} if weights is None else {"sample_weight": weights}
-        return [machine.score(X, y, **named) for machine in machines]
-    return qualities_of(machines, machines[0].rows_of(X, y, supervised=True), weights)
-
-
-def _figures(machine):
-    """What a machine knows of itself; of others' estimators, the iterations at most."""
-    if not isinstance(machine, Pair):
-        return {"n_iter": np.max(getattr(machine, "n_iter_", np.nan))}
-    result = machine.result_
-    found = {
-        "rank": machine.approximation_.rank_,
-        "approximate_seconds": machine.timings_["approximate"],
-        "solve_seconds": machine.timings_["solve"],
-        "objective": result.objective,
-        "gap": result.relative_gap,
-        "kkt_residual": result.kkt_residual,
-        "n_iter": machine.n_iter_,
-        "converged": result.converged,
-        "nbytes": machine.nbytes_,
-    }
-    return {name: np.nan if value is None else value for name, value in found.items()}
 
 
 def _over_folds(folds, metric):

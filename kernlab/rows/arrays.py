@@ -199,13 +199,10 @@ class SelectedRows(Rows):
     """Some rows of others, by their positions; see `Rows.select`."""
 
     def __init__(self, rows, indices):
-        indices = np.asarray(indices)
-        if isinstance(rows, SelectedRows):
-            rows, indices = rows._rows, rows._indices[indices]
-        self._rows, self._indices = rows, indices
-        self.shape = (len(indices), rows.shape[1])
+        self._rows, self._indices = rows, np.asarray(indices)
+        self.shape = (len(self._indices), rows.shape[1])
         self.dtype = rows.dtype
-        self.labels = None if rows.labels is None else rows.labels[indices]
+        self.labels = None if rows.labels is None else rows.labels[self._indices]
 
     @property
     def nbytes(self):
@@ -216,6 +213,9 @@ class SelectedRows(Rows):
 
     def take(self, indices):
         return self._rows.take(self._indices[indices])
+
+    def select(self, indices):
+        return SelectedRows(self._rows, self._indices[np.asarray(indices)])
 
 
 class JoinedRows(Rows):

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from kernlab.rows.arrays import ArrayRows, Rows, canonical_csr
+from kernlab.rows.arrays import ArrayRows, as_rows, canonical_csr
 from kernlab.runtime import REORDERED_SUMS, for_each_block, njit, row_blocks
 
 # Nanoseconds per multiplication, measured on one core in double precision; only ratios matter.
@@ -422,7 +422,7 @@ def merged_rows(X, weights=None):
         The first of each set of equal rows, in an order that the values of the rows alone decide:
         repeating rows, or shuffling them, changes nothing. None where there is nothing to merge.
     """
-    keys = _keys(X if isinstance(X, Rows) else ArrayRows(X), 0)
+    keys = _keys(as_rows(X), 0)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     if weights is None and len(first) == len(inverse):
         return None

@@ -5,7 +5,6 @@
 
 from functools import partial
 
-from kernlab.parameters import entry_of
 from kernlab.solvers.certificates import Certificate, best_intercept, certify_dual, certify_primal
 from kernlab.solvers.dual_admm import paper_beta, solve_dual_admm
 from kernlab.solvers.hinge.admm import solve_hinge_admm
@@ -34,8 +33,3 @@ ROWS = (
     ("hinge-interior", solve_hinge_interior, "features", HINGE, BARE, "interior point method"),
 )
 SOLVERS = {row[0]: SolverSpec(*row) for row in ROWS}
-
-
-def get_solver(name):
-    """The `SolverSpec` of this name; another name is refused, with the nearest there is."""
-    return entry_of(SOLVERS, name, "solver")

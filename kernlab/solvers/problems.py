@@ -68,6 +68,11 @@ class Given:
 COMMON = {f.name: Parameter(f.name, Parameter.KEYWORD_ONLY, default=None) for f in fields(Given)}
 
 
+def parameters_of(solve):
+    """What a solver takes: its signature is the one list of that, from which others are refused."""
+    return signature(solve).parameters.values()
+
+
 def common_call(tol=None, max_iter=None):
     """Give a solver, `solve(data, y, *, given, C, ...)`, the keywords of all solvers, which come to
     it as `Given`, with these defaults of its own."""
@@ -80,7 +85,7 @@ def common_call(tol=None, max_iter=None):
                 given.tol, given.max_iter = check_limits(given.tol, given.max_iter, tol, max_iter)
             return solve(*data, given=given, **parameters)
 
-        own = [p for p in signature(solve).parameters.values() if p.name != "given"]
+        own = [p for p in parameters_of(solve) if p.name != "given"]
         called.__signature__ = Signature([*own, *COMMON.values()])
         return called
 
@@ -89,11 +94,13 @@ def common_call(tol=None, max_iter=None):
 
 class Call:
     """The columns of y, the values of C in ascending order, and a start for each column; labels on
-    a cluster come here, unless the solver works there (`on_cluster`)."""
+    a cluster come here, unless the solver works there (`on_cluster`): then they `stay_there`."""
 
     def __init__(self, y, C, start=None, on_cluster=False):
         self._is_matrix, self._is_path = True, np.ndim(C) > 0
-        if isinstance(y, Targets) and on_cluster:
+        # Asked once, for all solvers: as an array any y will do, but these would have to be sent.
+        self.stay_there = on_cluster and isinstance(y, Targets)
+        if self.stay_there:
             self.columns = y.columns
         else:
             y = np.asarray(y)
@@ -123,22 +130,16 @@ class Call:
             return None
         blocks = []
         for column, start in zip(self.columns, self.starts, strict=True):
-            dual = start.dual_variables if isinstance(start, SolverResult) else start
+            dual = start_values(start, lambda result: result.dual_variables)
             dual = np.zeros(len(column)) if dual is None else np.asarray(dual, dtype=np.float64)
             blocks.append(dual if dual.ndim == 2 else np.tile(dual[:, None], len(self.costs)))
         return np.hstack(blocks)
 
-    def arranged(self, families):
+    def arranged(self, results):
         """What the call returns, from the results of each column along `costs`, or all in a row."""
-        along = len(self.costs)
-        if isinstance(families[0], SolverResult):
-            families = [families[i : i + along] for i in range(0, len(families), along)]
-        if not self._is_path:
-            families = [family[0] for family in families]
-        else:
-            place = np.argsort(self._ascending)
-            families = [[family[i] for i in place] for family in families]
-        return families if self._is_matrix else families[0]
+        families = np.array(results, dtype=object).reshape(-1, len(self.costs))
+        families = families[:, np.argsort(self._ascending)] if self._is_path else families[:, 0]
+        return families.tolist() if self._is_matrix else families.tolist()[0]
 
 
 def each_problem(start_from):
@@ -151,16 +152,13 @@ def each_problem(start_from):
     def decorate(solve):
         @wraps(solve)
         def solve_each(data, y, *, C=None, start=None, **parameters):
-            call, families = Call(y, C, start), []
+            call, results = Call(y, C, start), []
             for column, begin in zip(call.columns, call.starts, strict=True):
-                family = []
                 for value in call.costs:
-                    if isinstance(begin, SolverResult):
-                        begin = start_from(begin, parameters)
-                    family.append(solve(data, column, C=value, start=begin, **parameters))
-                    begin = family[-1]
-                families.append(family)
-            return call.arranged(families)
+                    begin = start_values(begin, lambda result: start_from(result, parameters))
+                    begin = solve(data, column, C=value, start=begin, **parameters)
+                    results.append(begin)
+            return call.arranged(results)
 
         return solve_each
 
@@ -172,6 +170,12 @@ def check_limits(tol, max_iter, default_tol, default_steps):
     tol = default_tol if tol is None else tol
     max_iter = default_steps if max_iter is None else max_iter
     return not_negative(tol, "tol"), whole(max_iter, "max_iter")
+
+
+def start_values(start, of_result):
+    """What a solver is to begin from: of a result `of_result` of it, else what was given."""
+    # The one place where a start of either kind, both public, becomes one of the solver's own.
+    return of_result(start) if isinstance(start, SolverResult) else start
 
 
 def dual_start(dual, n_rows):
@@ -211,8 +215,8 @@ class SolverSpec:
     @property
     def parameters(self):
         """The names of what it takes beside data, labels and what is said for every row."""
-        found = signature(self.solve).parameters.values()
-        return {p.name for p in found if p.kind is p.KEYWORD_ONLY} - {"sample_weight"}
+        found = {p.name for p in parameters_of(self.solve) if p.kind is p.KEYWORD_ONLY}
+        return found - {"sample_weight"}
 
     def check(self, loss, intercept):
         """Refuse a problem that this solver does not solve."""

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernlab.approximations import APPROXIMATIONS, NEEDS, get_approximation
+from kernlab.approximations import APPROXIMATIONS, NEEDS
 from kernlab.features import Features
+from kernlab.parameters import entry_of
 from kernlab.runtime import MemoryLimitError
 
 RNG = np.random.default_rng(0)
@@ -323,9 +324,9 @@ def test_parameters_that_are_not_taken_are_refused(name):
     with pytest.raises(TypeError, match="n_landmark"):
         APPROXIMATIONS[name](n_landmark=5)
     with pytest.raises(ValueError, match=f"did you mean {name!r}"):
-        get_approximation(name[:-1])
+        entry_of(APPROXIMATIONS, name[:-1], "approximation")
     with pytest.raises(ValueError, match="is not one of exact"):
-        get_approximation("laplace")
+        entry_of(APPROXIMATIONS, "laplace", "approximation")
 
 
 # ------------------------------------------------ the contract notices what it is there for

@@ -12,7 +12,8 @@ from references import optimum
 from sklearn.exceptions import ConvergenceWarning
 
 from kernlab.features import Features
-from kernlab.solvers import SOLVERS, get_solver
+from kernlab.parameters import entry_of
+from kernlab.solvers import SOLVERS
 
 COSTS = (2.0, 0.05, 20.0)  # not in order
 TIGHT = {
@@ -104,7 +105,7 @@ def assert_contract(spec, solve, loss, intercept, weighted):
 @WEIGHTED
 @pytest.mark.parametrize(("name", "loss", "intercept"), PROBLEMS)
 def test_columns_and_costs_in_one_call_are_each_at_their_optimum(name, loss, intercept, weighted):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     assert_contract(spec, spec.solve, loss, intercept, weighted)
 
 
@@ -147,7 +148,7 @@ SABOTAGES = (
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_contract_notices(name, sabotage):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     loss, intercept = spec.losses[0], next(i for i in spec.intercepts if i != "none")
     with pytest.raises(AssertionError):
         assert_contract(spec, lambda *a, **k: sabotage(spec.solve, *a, **k), loss, intercept, True)
@@ -156,7 +157,7 @@ def test_the_contract_notices(name, sabotage):
 # ------------------------------------------------------------------------ the rest of the call
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_shape_of_what_is_returned_is_that_of_the_call(name):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"loss": spec.losses[0], "intercept": spec.intercepts[0], **TIGHT[name]}
     one = spec.solve(data_for(spec), Y[:, 0], C=2.0, **problem)
     (of_array,) = spec.solve(data_for(spec), Y[:, 0], C=np.array([2.0]), **problem)
@@ -170,7 +171,7 @@ def test_the_shape_of_what_is_returned_is_that_of_the_call(name):
 
 @pytest.mark.parametrize("name", OF_FEATURES)
 def test_weights_are_repetitions(name):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"C": 2.0, "loss": spec.losses[0], "intercept": spec.intercepts[0], **TIGHT[name]}
     weighted = spec.solve(F, Y[:, 0], sample_weight=WEIGHTS, **problem)
     rows = np.repeat(np.arange(len(F)), WEIGHTS.astype(int))
@@ -181,7 +182,7 @@ def test_weights_are_repetitions(name):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_start_leads_to_the_same_optimum(name):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"loss": spec.losses[0], "intercept": spec.intercepts[0], **TIGHT[name]}
     cold = spec.solve(data_for(spec), Y, C=2.0, **problem)
     warm = spec.solve(data_for(spec), Y, C=2.2, start=[cold[0], None], **problem)
@@ -205,7 +206,7 @@ class Doubling:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_seed_decides_and_the_trace_is_what_the_callback_saw(name):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"loss": spec.losses[0], "intercept": spec.intercepts[0], **TIGHT[name]}
     seen, traces, found = [], [], []
     for _ in range(2):
@@ -223,7 +224,7 @@ CUT_SHORT += [(*one, steps) for one in PROBLEMS if one[0].startswith("hinge") fo
 
 @pytest.mark.parametrize(("name", "loss", "intercept", "steps"), CUT_SHORT)
 def test_falling_short_is_said_once_and_what_is_claimed_is_true(name, loss, intercept, steps):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"C": 20.0, "loss": loss, "intercept": intercept}
     with pytest.warns(ConvergenceWarning, match=rf"{name} stopped .*\d\.\d+e") as caught:
         found = spec.solve(data_for(spec), Y[:, 0], max_iter=steps, tol=1e-12, **problem)
@@ -240,7 +241,7 @@ def test_falling_short_is_said_once_and_what_is_claimed_is_true(name, loss, inte
 @pytest.mark.parametrize(("name", "loss", "intercept"), PROBLEMS)
 def test_rows_of_one_sign_that_weigh_anything_are_solved_all_the_same(name, loss, intercept, sign):
     """A class of weight zero leaves one of several problems like that: LIBLINEAR refuses it."""
-    spec, weights = get_solver(name), np.where(Y[:, 0] == sign, 2.0, 0.0)
+    spec, weights = SOLVERS[name], np.where(Y[:, 0] == sign, 2.0, 0.0)
     problem = {"C": 2.0, "loss": loss, "intercept": intercept, "sample_weight": weights}
     found = spec.solve(data_for(spec), Y[:, 0], **problem, **TIGHT[name])
     live, costs = weights > 0, np.full(int((weights > 0).sum()), 4.0)
@@ -264,7 +265,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", OF_FEATURES)
 def test_features_come_in_any_form(name, form):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"loss": spec.losses[0], "intercept": spec.intercepts[0]}
     tight = TIGHT[name] | ({"tol": 1e-5} if form == "single" else {})
     found = spec.solve(FORMS[form](F), Y[:, 0], C=2.0, **problem, **tight)
@@ -274,7 +275,7 @@ def test_features_come_in_any_form(name, form):
 @pytest.mark.parametrize("name", OF_FEATURES)
 def test_without_features_each_row_loses_one(name, capfd):
     """As where a kernel is zero on all rows."""
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     for loss in spec.losses:
         found = spec.solve(F[:, :0], Y[:, 0], C=2.0, loss=loss, intercept="none")
         assert found.coefficients.shape == (0,)
@@ -302,7 +303,7 @@ def test_without_features_each_row_loses_one(name, capfd):
     ],
 )
 def test_what_cannot_be_solved_is_refused_in_a_sentence(name, changes, message):
-    spec = get_solver(name)
+    spec = SOLVERS[name]
     problem = {"y": Y[:, 0], "C": 1.0, "loss": spec.losses[0], "intercept": spec.intercepts[0]}
     problem |= changes
     with pytest.raises((ValueError, TypeError), match=message):
@@ -315,7 +316,7 @@ def test_what_cannot_be_solved_is_refused_in_a_sentence(name, changes, message):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("name", OF_FEATURES)
 def test_features_that_are_not_finite_are_refused(name, form, bad):
-    spec, spoilt = get_solver(name), F.copy()
+    spec, spoilt = SOLVERS[name], F.copy()
     spoilt[3, 1] = bad
     problem = {"C": 1.0, "loss": spec.losses[0], "intercept": spec.intercepts[0]}
     with pytest.raises(ValueError, match=r"not finite|NaN|infinity"):
@@ -324,6 +325,6 @@ def test_features_that_are_not_finite_are_refused(name, form, bad):
 
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(ValueError, match="did you mean 'newton'"):
-        get_solver("nweton")
+        entry_of(SOLVERS, "nweton", "solver")
     with pytest.raises(ValueError, match=r"offers intercept=.*: set intercept='penalised'"):
-        get_solver("dcd").check("hinge", "free")
+        SOLVERS["dcd"].check("hinge", "free")

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.cluster import ClusterFeatures
 from kernlab.parameters import moderate
 from kernlab.runtime import (
     REORDERED_SUMS,
@@ -89,14 +88,13 @@ def solve_hinge_admm(
     of the lowest objective it has measured, its start included.
     """
     check_offered("hinge-admm", loss=(loss, ("hinge",)), intercept=(intercept, passes.OFFERED))
-    on_cluster = isinstance(F, ClusterFeatures)
-    call = Call(y, C, given.start, on_cluster)
+    call = Call(y, C, given.start, on_cluster=True)
     certified = call.costs[0] is not None
     defaults = CERTIFIED if certified else EARLY
     tol, max_iter = check_limits(given.tol, given.max_iter, *defaults)
     alpha, beta = moderate(alpha, "alpha"), moderate(beta, "beta")
     along = len(call.costs)
-    if on_cluster:
+    if call.stay_there:
         data = ClusterData(F, call.columns, along, RowState.of, intercept, certified)
         if keep_dual:
             raise ValueError("dual variables of rows on a cluster are not kept: keep_dual=False")

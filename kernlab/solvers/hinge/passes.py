@@ -30,7 +30,7 @@ from kernlab.runtime import (
     row_blocks,
     thread_count,
 )
-from kernlab.solvers.problems import SolverResult, row_costs, signs
+from kernlab.solvers.problems import row_costs, signs, start_values
 
 PASS_BYTES = 2**21  # a block of features in a pass: half a second-level cache is not too much
 GRAM_BYTES = 2**23  # larger: matrix products like long rows
@@ -268,9 +268,12 @@ class GramSum:
 
 def start_of(start, data, intercept):
     """The weights to begin from, given or those of a result; None for none."""
-    if isinstance(start, SolverResult):
-        w = start.coefficients
-        start = np.append(w, start.intercept) if intercept == "penalised" else w
+
+    def weights(result):
+        w = result.coefficients
+        return np.append(w, result.intercept) if intercept == "penalised" else w
+
+    start = start_values(start, weights)
     if start is not None:
         start = np.array(start, dtype=np.float64)
         if start.shape != (data.n,) or data.mix is not None:
