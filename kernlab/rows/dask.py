@@ -8,6 +8,7 @@ it died is computed again from the collection's own graph, and nothing else.
 import asyncio
 import concurrent.futures
 import ctypes
+import re
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -112,15 +113,21 @@ def said_plainly(client, futures):
         yield
     except BaseException as error:
         connected = client.status == "running" and not isinstance(error, CommClosedError)
+        failed = [_told(future.key) for future in futures if future.status == "error"]
         if connected:
             client.cancel(list(futures), force=True)
         if isinstance(error, KilledWorker):
             raise MemoryLimitError(
                 f"workers died, {error.allowed_failures + 1} of them, while they computed "
-                f"{error.task}, most likely for want of memory: {REMEDY}"
+                f"{', for '.join(dict.fromkeys([_told(error.task), *failed[:1]]))}, most likely "
+                f"for want of memory: {REMEDY}"
+            ) from error
+        if isinstance(error, MemoryError) and failed:
+            raise MemoryLimitError(
+                f"a worker has no memory left for {failed[0]} ({error}): {REMEDY}"
             ) from error
         if isinstance(error, getattr(scheduler, "NoWorkerError", ())):  # of recent versions
-            raise _all_lost(client, error.task, error.timeout) from error
+            raise _all_lost(client, _told(error.task), error.timeout) from error
         if not connected and isinstance(error, Exception):
             raise ClusterError(
                 f"the scheduler {client.scheduler.address} is lost: start it, connect a new "
@@ -149,7 +156,7 @@ def _awaited(client, futures, what=None, bring=True):
     try:
         with tqdm(total=len(futures), desc=what, unit=" parts", **options) as bar:
             while concurrent.futures.wait([running], PAUSE).not_done:
-                left = [future.key for future in futures if future.status == "pending"]
+                left = [_told(future.key) for future in futures if future.status == "pending"]
                 bar.update(len(futures) - len(left) - bar.n)
                 if client.status != "running":
                     raise CommClosedError("the scheduler does not answer")
@@ -261,9 +268,14 @@ def _at(worker):
     return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
-def _key(function):
-    """A name for a task, by which the dashboard shows what is being done."""
-    return f"{function.__name__.strip('_')}-{uuid4().hex}"
+def _key(what):
+    """A key of its own for a task, by which the dashboard, and errors, say what is being done."""
+    return f"{getattr(what, '__name__', what).strip('_')}-{uuid4().hex}"
+
+
+def _told(key):
+    """What is being done, of a `_key`; of other keys all."""
+    return re.sub("-[0-9a-f]{32}$", "", str(key))
 
 
 @cache
@@ -313,10 +325,11 @@ class DaskRows(Rows):
         # Never cancelled, for these may be the caller's own.
         blocks = self.client.compute(self._lazy) if keep else []
         try:
-            if keep:
-                told = self._read(self._each_of(_described, blocks), "reading blocks")
-            else:
-                told = self._read(self.client.compute([delayed(_described)(b) for b in self._lazy]))
+            reading = [
+                self.client.submit(_described, block, key=_key(_name_of(X, number)))
+                for number, block in enumerate(blocks or self.client.compute(self._lazy))
+            ]
+            told = self._read(reading, "reading blocks" if keep else None)
             _refuse(told)
         except BaseException:
             blocks.clear()
@@ -423,10 +436,9 @@ class DaskRows(Rows):
             numbers = defaultdict(count)  # of each worker's own: all keep the same share
             for group, worker in self._shared_out():
                 number = next(numbers[worker])
-                where = self._place_of(group)
                 columns = ([column[i] for i in group] for column in (self._X, y, w))
-                place = _at(worker) | {"key": f"{what} of {where} {uuid4().hex}"}
-                parts.append(submit(_made, make, given, number, where, *columns, **place))
+                place = _at(worker) | {"key": _key(f"{what} of {self._place_of(group)}")}
+                parts.append(submit(_made, make, given, number, *columns, **place))
         return Pieces(self.client, parts).made(what)
 
     def most_pieces(self):
@@ -595,6 +607,15 @@ def _blocks_of(X):
     return [delayed(part) for part in (X if isinstance(X, list | tuple) else [X])]
 
 
+def _name_of(X, number):
+    """A block by its number, rows and size, as far as they are known before it is read."""
+    known = isinstance(X, da.Array) and X.ndim == 2 and not np.isnan(X.shape).any()
+    if not known:
+        return f"block {number}"
+    n = X.chunks[0][number]
+    return f"block {number} ({n:,} rows, {format_bytes(n * X.shape[1] * X.dtype.itemsize)})"
+
+
 def _refuse(told):
     """Raise what is wrong with a block, by its number and rows."""
     start, first = 0, None
@@ -697,16 +718,11 @@ def _on_blocks(sent, blocks, parts):
         return reduce(combine, results)
 
 
-def _made(make, argument, number, where, X, y, w):
+def _made(make, argument, number, X, y, w):
     """What `make` gives for blocks taken together."""
     with _in_a_task():
-        try:
-            y, w = (None if part[0] is None else stacked(part) for part in (y, w))
-            return make(argument, number, JoinedRows(X), y, w)
-        except MemoryError as error:
-            raise MemoryLimitError(
-                f"a worker has no memory left for the features of {where}: {REMEDY}"
-            ) from error
+        y, w = (None if part[0] is None else stacked(part) for part in (y, w))
+        return make(argument, number, JoinedRows(X), y, w)
 
 
 def _applied(function, part, dtype, like):
