@@ -14,7 +14,7 @@ import warnings
 from collections import Counter, defaultdict
 from contextlib import contextmanager, suppress
 from copy import copy
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import count
 from operator import itemgetter
 from uuid import uuid4
@@ -234,22 +234,26 @@ class Pieces:
         return Pieces(self.client, made, places)
 
     def sum(self, function, *arguments, combine=added):
-        """The sum over all objects of `function(object, *arguments)`: one task a thread."""
-        client, tasks = self.client, []
+        """The sum over all objects of `function(object, *arguments)`: one task a thread, of which
+        a worker sends one sum."""
+        client, tasks, sums = self.client, [], []
         with said_plainly(client, tasks):
-            for address, group in self._groups():
-                where = _at(address) | {"key": _key(function)}
-                tasks.append(
-                    client.submit(_on_several, function, combine, group, arguments, **where)
-                )
-            return _total(client, tasks, list(tasks), combine)
+            for address, groups in self._groups():
+                where = _at(address)
+                give = partial(client.submit, _on_several, function, combine, **where)
+                own = [give(group, arguments, key=_key(function)) for group in groups]
+                if len(own) > 1:
+                    own.append(client.submit(reduce, combine, list(own), pure=False, **where))
+                tasks += own
+                sums.append(own[-1])
+            return _total(client, tasks, sums, combine)
 
     def _place(self, future, holders):
         """Where an object is, or will be; None if nobody knows."""
         return next(iter(holders.get(future.key) or ()), self.places.get(future.key))
 
     def _groups(self):
-        """(address, futures) for each thread that has some, or will have them."""
+        """(address, futures for each of its threads), of workers that have some, or will."""
         client = self.client
         holders, threads = client.who_has(self.futures), client.nthreads()
         by_address = {address: [] for address in threads}
@@ -259,8 +263,9 @@ class Pieces:
                 here = min(threads, key=lambda one: len(by_address[one]) / threads[one], default="")
             by_address.setdefault(here or None, []).append(future)
         for address, group in by_address.items():
-            most = min(len(group), threads.get(address, 1))
-            yield from ((address, group[i::most]) for i in range(most))
+            if group:
+                most = min(len(group), threads.get(address, 1))
+                yield address, [group[i::most] for i in range(most)]
 
 
 def _at(worker):

@@ -16,6 +16,7 @@ from kernlab.rows import as_rows
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+Pieces = pytest.importorskip("kernlab.rows.dask").Pieces
 KILLS = 10
 
 
@@ -121,6 +122,21 @@ def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
     assert machine.n_iter_ <= len(points) <= 2 * (2 * machine.n_iter_ + 4)
     assert max(numbers for _, numbers in sent + received) <= k**2
     assert max(points) > k**2 / 2
+
+
+def test_a_worker_of_several_threads_sends_one_sum(client, monkeypatch):
+    ready(client)
+    pieces = Pieces(client, client.map(np.full, [3] * 10, range(10)))
+    workers, brought, gather = dict.fromkeys(client.nthreads(), 3), [], client.gather
+
+    def spy(futures, **options):
+        brought.append(len(futures))
+        return gather(futures, **options)
+
+    monkeypatch.setattr(client, "nthreads", lambda: workers)
+    monkeypatch.setattr(client, "gather", spy)
+    assert pieces.sum(np.sum) == 3 * sum(range(10))
+    assert brought == [len(workers)]
 
 
 def test_workers_that_do_not_come_back_are_not_waited_for_for_ever():
