@@ -89,10 +89,11 @@ def test_ctrl_c_leaves_no_task(client):
 
 
 def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
-    """Numbers sent and received for each reduction, of all workers together."""
+    """Numbers sent and received for each reduction, of all workers together; and of all else that
+    comes, a sample of 20,000 rows is the most."""
     ready(client)
-    X, y = rows_made_by_tasks(16_000)
-    k, sent, received = 60, [], []
+    X, y = rows_made_by_tasks(60_000)
+    k, sent, received, brought = 60, [], [], []
     submit, gather = client.submit, client.gather
     Future = distributed.Future
 
@@ -106,6 +107,7 @@ def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
 
     async def spy_gather(futures, **options):
         found = await gather(futures, **options)
+        brought.append(len(pickle.dumps(found)) / 8)
         names = [getattr(f, "name_of_work", "") for f in futures if isinstance(f, Future)]
         received.extend(
             (name, len(pickle.dumps(value)) / 8)
@@ -122,6 +124,7 @@ def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
     assert machine.n_iter_ <= len(points) <= 2 * (2 * machine.n_iter_ + 4)
     assert max(numbers for _, numbers in sent + received) <= k**2
     assert max(points) > k**2 / 2
+    assert max(brought) < 20_000 * (X.shape[1] + 2)
 
 
 def test_a_worker_of_several_threads_sends_one_sum(client, monkeypatch):
