@@ -239,7 +239,8 @@ def bench(name, parameters, old, profile, fresh):
     from kernlab.lab.engine.run import execute
     from kernlab.lab.report.text import bench_text
 
-    benches = {id.removeprefix("bench-"): s for id, s in STUDIES.items() if id.startswith("bench-")}
+    timed = {id: s for id, s in STUDIES.items() if s.paper == "bench" and s.timing}
+    benches = {id.removeprefix("bench-"): study for id, study in timed.items()}
     if name is None:
         rows = [(short, study.question) for short, study in benches.items()]
         click.echo(_aligned(rows, ("name", "question")))

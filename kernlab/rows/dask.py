@@ -5,21 +5,27 @@ What the client sees are sums over rows. `DaskRows` reads blocks where they are,
 it died is computed again from the collection's own graph, and nothing else.
 """
 
+import asyncio
+import concurrent.futures
 import ctypes
+import re
+import time
 import warnings
 from collections import Counter, defaultdict
 from contextlib import contextmanager, suppress
 from copy import copy
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import count
 from operator import itemgetter
 from uuid import uuid4
 
+import dask
 import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed, delayed
-from distributed import as_completed, default_client, wait
+from dask.utils import parse_timedelta
+from distributed import default_client, scheduler
 from distributed.client import FutureCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -43,6 +49,9 @@ FAN_IN = 8  # partial sums that one task adds up
 PARTS_PER_THREAD = 8  # of which each may have to be computed again when a worker dies
 FULL = 1.1  # times an even share of the rows: a worker that has so many gets no more
 MOST_CLASSES = 10_000
+LOOK, PAUSE = 0.02, 1.0  # seconds, between two looks at what is done, and at who is still there
+NO_WORKERS = "distributed.scheduler.no-workers-timeout"  # Dask's own setting, and what it is here
+WITHOUT_WORKERS = "60s"  # where it is not set
 SHARE = 0.6  # of a worker's memory: above, Dask begins to move what it holds to disk
 PROCESS_BYTES = 400_000_000  # of a worker before it holds anything, and what tasks need in passing
 MALLOC_OPTIONS = ((-3, 2**25), (-1, 2**28))  # sizes above which memory is mapped, and given back
@@ -104,13 +113,21 @@ def said_plainly(client, futures):
         yield
     except BaseException as error:
         connected = client.status == "running" and not isinstance(error, CommClosedError)
+        failed = [_told(future.key) for future in futures if future.status == "error"]
         if connected:
             client.cancel(list(futures), force=True)
         if isinstance(error, KilledWorker):
             raise MemoryLimitError(
                 f"workers died, {error.allowed_failures + 1} of them, while they computed "
-                f"{error.task}, most likely for want of memory: {REMEDY}"
+                f"{', for '.join(dict.fromkeys([_told(error.task), *failed[:1]]))}, most likely "
+                f"for want of memory: {REMEDY}"
             ) from error
+        if isinstance(error, MemoryError) and failed:
+            raise MemoryLimitError(
+                f"a worker has no memory left for {failed[0]} ({error}): {REMEDY}"
+            ) from error
+        if isinstance(error, getattr(scheduler, "NoWorkerError", ())):  # of recent versions
+            raise _all_lost(client, _told(error.task), error.timeout) from error
         if not connected and isinstance(error, Exception):
             raise ClusterError(
                 f"the scheduler {client.scheduler.address} is lost: start it, connect a new "
@@ -125,34 +142,61 @@ def said_plainly(client, futures):
         raise
 
 
-def _wait_for(client, futures):
-    """Wait until all are there, but not for a scheduler that never comes back."""
-    while True:
-        try:
-            wait(futures, timeout=5)
-        except TimeoutError:
-            if client.status != "running":
-                raise CommClosedError("the scheduler does not answer") from None
-        else:
-            return
+def _awaited(client, futures, what=None, bring=True):
+    """The results of futures in their order (None unless they are to be brought here), with a bar
+    that names the stage `what`.
+
+    Whatever is awaited is awaited here: however long it takes, but neither for a scheduler that
+    never comes back, nor without any worker for longer than `NO_WORKERS` allows.
+    """
+    coming = client.gather(futures, asynchronous=True) if bring else _there(client, futures)
+    running = asyncio.run_coroutine_threadsafe(coming, client.loop.asyncio_loop)
+    allowed = parse_timedelta(dask.config.get(NO_WORKERS, None) or WITHOUT_WORKERS)
+    options, seen = bar_options(what is not None), time.monotonic()
+    try:
+        with tqdm(total=len(futures), desc=what, unit=" parts", **options) as bar:
+            while concurrent.futures.wait([running], PAUSE).not_done:
+                left = [_told(future.key) for future in futures if future.status == "pending"]
+                bar.update(len(futures) - len(left) - bar.n)
+                if client.status != "running":
+                    raise CommClosedError("the scheduler does not answer")
+                if client.nthreads():
+                    seen = time.monotonic()
+                elif time.monotonic() > seen + allowed:
+                    raise _all_lost(client, left[0] if left else "what is to come here", allowed)
+        return running.result()
+    finally:
+        running.cancel()
 
 
-def _watch(futures, what):
-    with tqdm(total=len(futures), desc=what, unit=" parts", **bar_options()) as bar:
-        for done in as_completed(futures):
-            bar.update()
-            if done.status == "error":
-                break  # `gather` raises it
+async def _there(client, futures):
+    """Wait until all are there, or raise what went wrong with one."""
+    while any(future.status != "finished" for future in futures):
+        failed = [future for future in futures if future.status in ("error", "cancelled")]
+        await client.gather(failed, asynchronous=True)
+        await asyncio.sleep(LOOK)
 
 
-def _total(client, partial_sums, combine):
-    """The sum of partial sums, taken together by the workers where they are many."""
-    while len(partial_sums) > FAN_IN:
-        partial_sums = [
-            client.submit(reduce, combine, partial_sums[i : i + FAN_IN], pure=False)
-            for i in range(0, len(partial_sums), FAN_IN)
+def _all_lost(client, task, seconds):
+    address = client.scheduler.address
+    return ClusterError(
+        f"the scheduler {address} has had no workers for {seconds:g} s, while {task} was to be "
+        "computed: all are lost, with the rows and features that they held. Start some, with "
+        f"`dask worker {address}`, and begin again; if they ran out of memory, {REMEDY}. How long "
+        f"is waited is Dask's setting {NO_WORKERS}"
+    )
+
+
+def _total(client, tasks, sums, combine):
+    """The total of sums, taken together by the workers where they are many; of what does that,
+    `tasks` is told."""
+    while len(sums) > FAN_IN:
+        sums = [
+            client.submit(reduce, combine, sums[i : i + FAN_IN], pure=False)
+            for i in range(0, len(sums), FAN_IN)
         ]
-    return reduce(combine, client.gather(partial_sums))
+        tasks += sums
+    return reduce(combine, _awaited(client, sums))
 
 
 class Pieces:
@@ -172,10 +216,7 @@ class Pieces:
     def made(self, what):
         """Wait until all are there, with a bar that names the stage."""
         with said_plainly(self.client, self.futures):
-            _watch(self.futures, what)
-            for future in self.futures:
-                if future.status == "error":
-                    future.result()
+            _awaited(self.client, self.futures, what, bring=False)
         return self
 
     def each(self, function, *arguments, beside=None):
@@ -193,22 +234,26 @@ class Pieces:
         return Pieces(self.client, made, places)
 
     def sum(self, function, *arguments, combine=added):
-        """The sum over all objects of `function(object, *arguments)`: one task a thread."""
-        client, tasks = self.client, []
+        """The sum over all objects of `function(object, *arguments)`: one task a thread, of which
+        a worker sends one sum."""
+        client, tasks, sums = self.client, [], []
         with said_plainly(client, tasks):
-            for address, group in self._groups():
-                where = _at(address) | {"key": _key(function)}
-                tasks.append(
-                    client.submit(_on_several, function, combine, group, arguments, **where)
-                )
-            return _total(client, tasks, combine)
+            for address, groups in self._groups():
+                where = _at(address)
+                give = partial(client.submit, _on_several, function, combine, **where)
+                own = [give(group, arguments, key=_key(function)) for group in groups]
+                if len(own) > 1:
+                    own.append(client.submit(reduce, combine, list(own), pure=False, **where))
+                tasks += own
+                sums.append(own[-1])
+            return _total(client, tasks, sums, combine)
 
     def _place(self, future, holders):
         """Where an object is, or will be; None if nobody knows."""
         return next(iter(holders.get(future.key) or ()), self.places.get(future.key))
 
     def _groups(self):
-        """(address, futures) for each thread that has some, or will have them."""
+        """(address, futures for each of its threads), of workers that have some, or will."""
         client = self.client
         holders, threads = client.who_has(self.futures), client.nthreads()
         by_address = {address: [] for address in threads}
@@ -218,8 +263,9 @@ class Pieces:
                 here = min(threads, key=lambda one: len(by_address[one]) / threads[one], default="")
             by_address.setdefault(here or None, []).append(future)
         for address, group in by_address.items():
-            most = min(len(group), threads.get(address, 1))
-            yield from ((address, group[i::most]) for i in range(most))
+            if group:
+                most = min(len(group), threads.get(address, 1))
+                yield address, [group[i::most] for i in range(most)]
 
 
 def _at(worker):
@@ -227,9 +273,14 @@ def _at(worker):
     return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
-def _key(function):
-    """A name for a task, by which the dashboard shows what is being done."""
-    return f"{function.__name__.strip('_')}-{uuid4().hex}"
+def _key(what):
+    """A key of its own for a task, by which the dashboard, and errors, say what is being done."""
+    return f"{getattr(what, '__name__', what).strip('_')}-{uuid4().hex}"
+
+
+def _told(key):
+    """What is being done, of a `_key`; of other keys all."""
+    return re.sub("-[0-9a-f]{32}$", "", str(key))
 
 
 @cache
@@ -279,10 +330,11 @@ class DaskRows(Rows):
         # Never cancelled, for these may be the caller's own.
         blocks = self.client.compute(self._lazy) if keep else []
         try:
-            if keep:
-                told = self._read(self._each_of(_described, blocks), "reading blocks")
-            else:
-                told = self._read(self.client.compute([delayed(_described)(b) for b in self._lazy]))
+            reading = [
+                self.client.submit(_described, block, key=_key(_name_of(X, number)))
+                for number, block in enumerate(blocks or self.client.compute(self._lazy))
+            ]
+            told = self._read(reading, "reading blocks" if keep else None)
             _refuse(told)
         except BaseException:
             blocks.clear()
@@ -304,7 +356,7 @@ class DaskRows(Rows):
                 for block, one in zip(chosen, told, strict=True)
             ]
             with said_plainly(self.client, []):
-                _wait_for(self.client, self._X)
+                _awaited(self.client, self._X, bring=False)
             self._y, self._w = self._beside(y, "labels"), self._beside(sample_weight, "weights")
 
     def release(self):
@@ -389,10 +441,9 @@ class DaskRows(Rows):
             numbers = defaultdict(count)  # of each worker's own: all keep the same share
             for group, worker in self._shared_out():
                 number = next(numbers[worker])
-                where = self._place_of(group)
                 columns = ([column[i] for i in group] for column in (self._X, y, w))
-                place = _at(worker) | {"key": f"{what} of {where} {uuid4().hex}"}
-                parts.append(submit(_made, make, given, number, where, *columns, **place))
+                place = _at(worker) | {"key": _key(f"{what} of {self._place_of(group)}")}
+                parts.append(submit(_made, make, given, number, *columns, **place))
         return Pieces(self.client, parts).made(what)
 
     def most_pieces(self):
@@ -401,6 +452,7 @@ class DaskRows(Rows):
 
     def worker_limits(self):
         """The bytes that each worker may hold before Dask moves some of them to disk."""
+        self._read([self.client.submit(_given, None, pure=False)])  # once there is a worker
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = (SHARE * (told["memory_limit"] or 2**50) - PROCESS_BYTES for told in workers)
         return [max(0, int(limit)) for limit in limits]
@@ -458,9 +510,7 @@ class DaskRows(Rows):
     def _read(self, futures, what=None):
         """The results of futures in their order; a bar names the stage where it takes long."""
         with said_plainly(self.client, futures):
-            if what is not None:
-                _watch(futures, what)
-            return self.client.gather(futures)
+            return _awaited(self.client, futures, what)
 
     def _each_of(self, function, blocks, *arguments):
         submit = self.client.submit
@@ -477,7 +527,7 @@ class DaskRows(Rows):
             for group in self._groups():
                 blocks, beside = [self._X[i] for i in group], [parts[i] for i in group]
                 tasks.append(submit(_on_blocks, sent, blocks, beside, pure=False))
-            return _total(self.client, tasks, combine)
+            return _total(self.client, tasks, list(tasks), combine)
 
     def _place_of(self, group):
         """The blocks of a group by their numbers, rows and size."""
@@ -560,6 +610,15 @@ def _blocks_of(X):
     if hasattr(X, "to_delayed"):
         return list(X.to_delayed())
     return [delayed(part) for part in (X if isinstance(X, list | tuple) else [X])]
+
+
+def _name_of(X, number):
+    """A block by its number, rows and size, as far as they are known before it is read."""
+    known = isinstance(X, da.Array) and X.ndim == 2 and not np.isnan(X.shape).any()
+    if not known:
+        return f"block {number}"
+    n = X.chunks[0][number]
+    return f"block {number} ({n:,} rows, {format_bytes(n * X.shape[1] * X.dtype.itemsize)})"
 
 
 def _refuse(told):
@@ -664,16 +723,11 @@ def _on_blocks(sent, blocks, parts):
         return reduce(combine, results)
 
 
-def _made(make, argument, number, where, X, y, w):
+def _made(make, argument, number, X, y, w):
     """What `make` gives for blocks taken together."""
     with _in_a_task():
-        try:
-            y, w = (None if part[0] is None else stacked(part) for part in (y, w))
-            return make(argument, number, JoinedRows(X), y, w)
-        except MemoryError as error:
-            raise MemoryLimitError(
-                f"a worker has no memory left for the features of {where}: {REMEDY}"
-            ) from error
+        y, w = (None if part[0] is None else stacked(part) for part in (y, w))
+        return make(argument, number, JoinedRows(X), y, w)
 
 
 def _applied(function, part, dtype, like):

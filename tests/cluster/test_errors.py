@@ -1,10 +1,13 @@
 """What is wrong is said by the block, and before anything is computed for nothing."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernlab import FPC, LASN, KernelMachine
+from kernlab.rows import as_rows
 from kernlab.runtime import MemoryLimitError
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -72,6 +75,29 @@ def test_memory_is_predicted_for_each_worker(client):
     rows = da.from_array(X, chunks=(100, 3))
     with pytest.raises(MemoryLimitError, match=r"150 rows on each of 2 workers.*6 x 10\^2 x 8"):
         LASN(10, max_memory="1MB").fit(rows, Y)
+
+
+def test_a_worker_out_of_memory_is_told_by_the_block(client, monkeypatch):
+    rows = as_rows(da.from_array(X, chunks=(100, 3)))
+    said = r"no memory left for features of .*block.* rows, .*B\).*give the workers more memory"
+    with pytest.raises(MemoryLimitError, match=said):
+        rows.pieces(_without_memory, None, "features")
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    blocks = da.map_blocks(_ones, chunks=((10, 300_000_000), (1,)), dtype=float)
+    said = r"workers died, 1 of them, .*block 1 \(300,000,000 rows, 2.4 GB\).*more memory"
+    with pytest.raises(MemoryLimitError, match=said):
+        as_rows(blocks)
+    client.wait_for_workers(2, timeout=60)
+
+
+def _without_memory(*_):
+    raise MemoryError
+
+
+def _ones(block_info=None):
+    made = np.ones(block_info[None]["chunk-shape"])
+    time.sleep(10.0 * (len(made) > 10))  # until it is seen
+    return made
 
 
 def test_other_versions_are_said_at_once(client, monkeypatch):

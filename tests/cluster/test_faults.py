@@ -5,8 +5,6 @@ import contextlib
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -17,7 +15,8 @@ from kernlab import FPC, LASN
 from kernlab.rows import as_rows
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-da = pytest.importorskip("dask.array")
+dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+Pieces = pytest.importorskip("kernlab.rows.dask").Pieces
 KILLS = 10
 
 
@@ -90,10 +89,11 @@ def test_ctrl_c_leaves_no_task(client):
 
 
 def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
-    """Numbers sent and received for each reduction, of all workers together."""
+    """Numbers sent and received for each reduction, of all workers together; and of all else that
+    comes, a sample of 20,000 rows is the most."""
     ready(client)
-    X, y = rows_made_by_tasks(16_000)
-    k, sent, received = 60, [], []
+    X, y = rows_made_by_tasks(60_000)
+    k, sent, received, brought = 60, [], [], []
     submit, gather = client.submit, client.gather
     Future = distributed.Future
 
@@ -105,8 +105,9 @@ def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
             future.name_of_work = worker_function.__name__
         return future
 
-    def spy_gather(futures, **options):
-        found = gather(futures, **options)
+    async def spy_gather(futures, **options):
+        found = await gather(futures, **options)
+        brought.append(len(pickle.dumps(found)) / 8)
         names = [getattr(f, "name_of_work", "") for f in futures if isinstance(f, Future)]
         received.extend(
             (name, len(pickle.dumps(value)) / 8)
@@ -123,28 +124,54 @@ def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
     assert machine.n_iter_ <= len(points) <= 2 * (2 * machine.n_iter_ + 4)
     assert max(numbers for _, numbers in sent + received) <= k**2
     assert max(points) > k**2 / 2
+    assert max(brought) < 20_000 * (X.shape[1] + 2)
 
 
-def test_a_lost_scheduler_is_said(tmp_path):
-    file = str(tmp_path / "scheduler.json")
-    command = [sys.executable, "-m", "dask"]
-    of_scheduler = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"]
-    of_worker = ["worker", "--nthreads", "1", "--no-nanny", "--dashboard-address", ":0"]
-    processes, environment = [], os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    try:
-        for arguments in (of_scheduler, of_worker):
-            whole = [*command, *arguments, "--scheduler-file", file]
-            processes.append(subprocess.Popen(whole, stderr=subprocess.DEVNULL, env=environment))
-        with distributed.Client(scheduler_file=file, timeout=5) as other:
-            other.wait_for_workers(1, timeout=60)
-            rows = as_rows(*rows_made_by_tasks(40_000, 40))
-            threading.Timer(0.5, processes[0].kill).start()
-            with pytest.raises(RuntimeError, match="is lost: start it"):
-                fit_for_ever(rows)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+def test_a_worker_of_several_threads_sends_one_sum(client, monkeypatch):
+    ready(client)
+    pieces = Pieces(client, client.map(np.full, [3] * 10, range(10)))
+    workers, brought, gather = dict.fromkeys(client.nthreads(), 3), [], client.gather
+
+    def spy(futures, **options):
+        brought.append(len(futures))
+        return gather(futures, **options)
+
+    monkeypatch.setattr(client, "nthreads", lambda: workers)
+    monkeypatch.setattr(client, "gather", spy)
+    assert pieces.sum(np.sum) == 3 * sum(range(10))
+    assert brought == [len(workers)]
+
+
+def test_workers_that_do_not_come_back_are_not_waited_for_for_ever():
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(n_workers=1, **options) as cluster,
+        distributed.Client(cluster) as other,
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "3s"}),
+    ):
+        rows = as_rows(*rows_made_by_tasks())
+        (nanny,) = cluster.workers.values()
+        nanny.instantiate = given_up
+        threading.Timer(0.5, kill, (nanny.pid,)).start()
+        began = time.monotonic()
+        with pytest.raises(RuntimeError, match=r"no workers for 3 s, while .* was to be computed"):
+            fit_for_ever(rows)
+        assert time.monotonic() - began < 30
+        assert other.status == "running"
+
+
+async def given_up():
+    raise TimeoutError("the nanny gives up")
+
+
+def test_a_lost_scheduler_is_said(scheduler_to_kill):
+    process, file = scheduler_to_kill
+    with distributed.Client(scheduler_file=file, timeout=5) as other:
+        other.wait_for_workers(1, timeout=60)
+        rows = as_rows(*rows_made_by_tasks(40_000, 40))
+        threading.Timer(0.5, process.kill).start()
+        with pytest.raises(RuntimeError, match="is lost: start it"):
+            fit_for_ever(rows)
 
 
 def fit_for_ever(*rows):

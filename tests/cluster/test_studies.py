@@ -1,6 +1,8 @@
 """Points of studies on a cluster: the rows, resumption and failures that processes give."""
 
+import json
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import tiny_studies as tiny
 
 from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.processes import Cluster, Ended
+from kernlab.lab.engine.rows import RowStore, tables_dir
 from kernlab.lab.engine.run import Workers, execute
 
 
@@ -39,6 +42,30 @@ def test_failures_are_rows(workers, tmp_path):
     assert status["refuses"] == "not run"
     message = outcome.table.set_index("method")["message"]["dies"]
     assert "killed" in message
+
+
+def test_rows_outlive_the_scheduler(scheduler_to_kill, tmp_path):
+    process, file = scheduler_to_kill
+    give_up = time.monotonic() + 60
+    while not Path(file).is_file():
+        assert time.monotonic() < give_up, "no scheduler"
+        time.sleep(0.1)
+    address = json.loads(Path(file).read_text())["address"]
+    store = RowStore(tiny.SLOW.id, tables_dir("quick", tmp_path))
+
+    def kill_in_the_middle():
+        while len(list(store.load())) < 3 and time.monotonic() < give_up:
+            time.sleep(0.05)
+        process.kill()
+
+    threading.Thread(target=kill_in_the_middle, daemon=True).start()
+    with (
+        Workers(1, address) as workers,
+        pytest.raises(StudyError, match="scheduler is lost; points that had finished are kept"),
+    ):
+        execute(tiny.SLOW, out=tmp_path, workers=workers, progress=False)
+    again = execute(tiny.SLOW, out=tmp_path, progress=False)
+    assert 3 <= again.kept < again.points == again.kept + again.computed
 
 
 def test_a_call_that_outlasts_its_limit_is_ended():

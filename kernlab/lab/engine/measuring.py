@@ -157,17 +157,17 @@ def peak_memory():
         _CLEAR_REFS.write_text("5")
     except OSError:
         reset = False
-    mark_before, held_before = _most_held(reset), psutil.Process().memory_info().rss
+    mark_before, held_before = most_held(reset), psutil.Process().memory_info().rss
     try:
         yield peak
     finally:
-        mark_after = _most_held(reset)
+        mark_after = most_held(reset)
         peak.bytes_added = max(0, mark_after - held_before)
         if not reset and mark_after <= mark_before:
             peak.note = UPPER_BOUND
 
 
-def _most_held(since_reset=True):
+def most_held(since_reset=True):
     """The most bytes that this process has held, since its mark was reset or in its whole life."""
     if since_reset and _STATUS.is_file():
         found = re.search(r"^VmHWM:\s*(\d+)", _STATUS.read_text(), re.MULTILINE)
@@ -204,4 +204,4 @@ def _limit(max_bytes):
 
 def _with_bytes(function, arguments):
     # Since its own program began: a system's account counts its parent's.
-    return function(*arguments), _most_held()
+    return function(*arguments), most_held()

@@ -25,7 +25,7 @@ def test_what_was_asked_stands_beside_what_was_reached():
         return {
             "variant": work, "method": method, "rows": rows, "columns": 22, "status": "ok",
             "fit_seconds": seconds, "objective": objective, "worker_bytes": 1e9,
-            "client_bytes": 5e8,
+            "client_bytes": 5e8, "step_numbers": 30_000.0 if work == bench.FIT else None,
         }  # fmt: skip
 
     table = pd.DataFrame(
@@ -33,13 +33,18 @@ def test_what_was_asked_stands_beside_what_was_reached():
             row(bench.FIT, bench.CLUSTER, 100, 6.0),
             row(bench.FIT, bench.MEMORY, 100, 4.0),
             row(bench.SINGLE, bench.CLUSTER, 1000, 90.0),
-            row(bench.PATH, bench.CLUSTER, 100, 12.0),
-            row(bench.PATH, bench.MEMORY, 100, 11.0),
+            row(bench.PATH, bench.CLUSTER, 100, 18.6),
         ]
     )
     lines = bench.on_a_cluster().comparison(table)
-    assert lines["ratio"].tolist() == pytest.approx([1.5, 1.5, 2.0])
-    assert "1.5 times memory's; objective to 1e-9 (off by 0e+00)" in lines["asked"][0]
+    assert lines["ratio"].tolist() == pytest.approx([1.5, 0.75, 1.5, 3.1])
+    assert lines["asked"].tolist() == [
+        "ratio: at most 1.5 times in memory: kept; objective to 1e-9 (0e+00): kept",
+        "ratio: numbers that a worker sends in a step, at most k^2: kept",
+        "16 GB in all (1.5): kept; client under 1 GB (0.50): kept; "
+        "ratio: at most 1.2 times as long a row as LASN: missed",
+        "ratio: at most 3 times LASN: missed",
+    ]
 
 
 def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, tmp_path):
@@ -51,3 +56,9 @@ def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, t
     assert (table["model_seconds"] > 0).all()
     assert table["fit_seconds"].notna().sum() == 2
     assert len(FIGURES["dask-scaling"][0].draw(table).axes) == 2
+    lines = bench.weak_scaling().comparison(
+        table.assign(fit_seconds=[1.0, 2.0, *4 * [None]], model_seconds=[1.1, 1.5, *4 * [9.0]])
+    )
+    told = [text.rpartition(" ")[2] for text in lines["asked"]]
+    assert told == ["kept", "missed", *4 * ["model"]]
+    assert lines["seconds"].tolist() == [1.0, 2.0, *4 * [9.0]]
