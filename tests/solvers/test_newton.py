@@ -1,5 +1,7 @@
 """Newton's method on features against general optimisers, and under hostile input."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -158,6 +160,18 @@ def test_where_single_precision_costs_products_double_takes_over():
         exact = solve_newton(single.astype(np.float64), y, C=C)
         assert found.converged
         assert found.objective == pytest.approx(exact.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize(("size", "in_single"), [(1.0, True), (2.0**29, False)])
+def test_factors_are_in_single_precision_unless_they_have_none(size, in_single):
+    """Beside a matrix of 2^29 everywhere, the one on the diagonal is lost in single precision."""
+    gram = ActiveGram(Features(np.ones((4, 2), np.float32)), np.ones(4))
+    gram.matrix[...] = size
+    problem = SimpleNamespace(ridge=np.ones(3), intercept="penalised")
+    right = np.array([1.0, -1.0, 0.0])  # solved by itself
+    off = np.abs(gram.solver(problem, 1.0)(right) - right).max()
+    assert off <= 1e-6
+    assert (off > 1e-9) == in_single
 
 
 def at_landmarks(n=3000, k=40, spread=0.3):

@@ -4,7 +4,7 @@ Conjugate gradients with V = I + 2 C G, G the Gram matrix of the active rows [F_
 costs, are preconditioned by factors of a matrix near V, which need not be exact:
 
 `ActiveGram` is G, changed from one Newton step to the next by the few rows that come and go. Its
-factor gives the step, which one product confirms. Where there is much to multiply it is taken in
+factor gives the step, which one product confirms. Where there is much to multiply both are taken in
 single precision, twice as fast: rounding shows as one or two products more, and where it costs
 many, G is taken again in double. G costs n k^2 operations for n rows and k features.
 
@@ -16,6 +16,8 @@ to it is below 1, few are large, and conjugate gradients take five to ten produc
 Where factors cost hundreds of products, as they do of about as many features as rows, so many are
 taken without a factor first.
 """
+
+from contextlib import suppress
 
 import numpy as np
 import scipy.linalg as la
@@ -116,7 +118,7 @@ class Preconditioner:
     """A matrix for G, in double precision, and solves with I + 2 C G."""
 
     most_products = 30  # after which a factor is no help
-    precision_of_products = dtype = DOUBLE
+    precision_of_products = factored_in = dtype = DOUBLE
     note = None  # what a result says of it
     products = 0  # that it took last
 
@@ -155,6 +157,10 @@ class Preconditioner:
         return solve
 
     def _factored(self, hessian):
+        if self.factored_in == SINGLE:
+            with suppress(la.LinAlgError), np.errstate(over="ignore"):
+                return cholesky_factor(hessian.astype(SINGLE).T, overwrite=True)
+        hessian = hessian.astype(DOUBLE, copy=False)
         try:
             return cholesky_factor(hessian.T)  # ordered by columns, as it is copied
         except la.LinAlgError:
@@ -192,7 +198,7 @@ class ActiveGram(Preconditioner):
         super().__init__(rows, costs)
         much = rows.precision == SINGLE or rows.shape[0] * rows.shape[1] >= MANY_VALUES
         fits = rows.squared_norms.max(initial=0.0) < LARGEST
-        self.dtype = dtype or (SINGLE if much and fits else DOUBLE)
+        self.dtype = self.factored_in = dtype or (SINGLE if much and fits else DOUBLE)
 
     def update(self, active):
         """Make G that of the rows `active`; returns the number of rows that were multiplied."""
@@ -218,7 +224,7 @@ class GroupedGram(Preconditioner):
     """
 
     most_products, note = 40, BY_GROUPS
-    precision_of_products = SINGLE
+    precision_of_products = factored_in = SINGLE
 
     def __init__(self, rows, costs):
         super().__init__(rows, costs)
@@ -226,12 +232,6 @@ class GroupedGram(Preconditioner):
         self.sums, self.totals = np.zeros((n_groups, n_values), SINGLE), np.zeros(n_groups)
         self.matrix = self.matrix.astype(SINGLE)
         self.fewest, self.lost = None, 0  # products for a step, and what staleness has added
-
-    def _factored(self, hessian):
-        try:
-            return cholesky_factor(hessian.astype(SINGLE).T, overwrite=True)
-        except la.LinAlgError:
-            return super()._factored(hessian.astype(DOUBLE))
 
     def finer(self):
         """G itself, where the means of groups stand badly for their rows."""
