@@ -11,7 +11,7 @@ from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.provenance import Inputs
 from kernlab.lab.engine.record import recorded, results
 from kernlab.lab.engine.rows import OK
-from kernlab.lab.engine.run import Outcome, Workers, execute
+from kernlab.lab.engine.run import Run, Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
 from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks
@@ -34,7 +34,7 @@ class StudyRun:
 
     study: Study
     seconds: float = 0.0
-    outcome: Outcome | None = None  # None where it could not even be run
+    outcome: Run | None = None  # None where it could not even be run
     figures: int = 0
     errors: list[str] = field(default_factory=list)
 
