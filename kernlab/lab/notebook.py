@@ -28,7 +28,7 @@ from kernlab.lab.catalogue import FIGURES, get_study
 from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.record import results
 from kernlab.lab.engine.rows import tables_dir
-from kernlab.lab.engine.run import Outcome, execute, get_profile
+from kernlab.lab.engine.run import Run, execute, get_profile
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.plots.style import small_picture
 from kernlab.lab.report import scoring
@@ -45,7 +45,7 @@ class _Session:
     profile: str
     name: str
     own: object  # the notebook's file as it was read, or None
-    studies: dict[str, Outcome] = field(default_factory=dict)
+    studies: dict[str, Run] = field(default_factory=dict)
     figures: list[str] = field(default_factory=list)
     variants: dict[str, object] = field(default_factory=dict)  # as last run, by the catalogue's id
 

@@ -11,7 +11,7 @@ from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.provenance import Inputs
 from kernlab.lab.engine.record import recorded, results
 from kernlab.lab.engine.rows import OK
-from kernlab.lab.engine.run import Outcome, Workers, execute
+from kernlab.lab.engine.run import Run, Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished
 from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
 from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks
@@ -34,7 +34,7 @@ class StudyRun:
 
     study: Study
     seconds: float = 0.0
-    outcome: Outcome | None = None  # None where it could not even be run
+    outcome: Run | None = None  # None where it could not even be run
     figures: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -127,7 +127,7 @@ def _in_order(studies):
     return sorted(studies, key=lambda study: study.timing)
 
 
-def listing(selection, profile, out=None):
+def listing(selection, profile):
     """What is there and what is missing of every study: rows of texts under the header's names."""
     rows = [("name", "computed", "on record", "data missing", "took", "what it is")]
     for study in selection.studies:
@@ -136,7 +136,7 @@ def listing(selection, profile, out=None):
         known = recorded(study.id) if study.on_record else None
         done, took = 0, ""
         with suppress(StudyError):  # nothing of it is there
-            table = finished(results(study, profile, out))
+            table = finished(results(study, profile))
             parameters = {name for point in points for name, _ in point.params}
             identity = {"dataset", "method", "variant", "repeat"} | parameters
             once = table.drop_duplicates([name for name in table if name in identity])
@@ -147,9 +147,7 @@ def listing(selection, profile, out=None):
     return rows + [(name, "", "", "", "", "a notebook") for name in selection.notebooks]
 
 
-def reproduce(
-    selection, profile, *, jobs=1, scheduler=None, out=None, fresh=False, progress=True, say=print
-):
+def reproduce(selection, profile, *, jobs=1, scheduler=None, fresh=False, progress=True, say=print):
     """Do what was selected; nothing that fails keeps the rest from being done.
 
     `say` is called with a line of text whenever something has been finished. A `scheduler` has the
@@ -159,29 +157,27 @@ def reproduce(
     with Workers(jobs, scheduler) as workers:
         settings = {"workers": workers, "fresh": fresh, "progress": progress}
         for study in selection.studies:
-            run = _run_study(study, profile, out, named=not selection.everything, **settings)
+            run = _run_study(study, profile, named=not selection.everything, **settings)
             done.studies.append(run)
             say(str(run))
     if selection.notebooks:
-        done.notebooks = run_notebooks(
-            selection.notebooks, profile, out=out, jobs=jobs, progress=progress
-        )
+        done.notebooks = run_notebooks(selection.notebooks, profile, jobs=jobs, progress=progress)
         for o in done.notebooks:
             made = "failed" if o.error else count(o.figures, "figure")
             say(f"notebook {o.name}: {made} ({o.seconds:.1f} s)")
     try:
-        done.report = build_report(profile, out)
+        done.report = build_report(profile)
     except Exception as error:
         done.report_errors = [f"the report: {type(error).__name__}: {error}"]
     return done
 
 
-def _run_study(study, profile, out, named, **settings):
+def _run_study(study, profile, named, **settings):
     """Run a study and draw its figures; one without a finished row has nothing to draw."""
     run, started = StudyRun(study), time.perf_counter()
     try:
-        outcome = execute(study, profile, out=out, **settings)
-        table, run.outcome = results(study, profile, out), outcome
+        outcome = execute(study, profile, **settings)
+        table, run.outcome = results(study, profile), outcome
     except Exception as error:  # a grid that cannot be made, say
         known = isinstance(error, StudyError)
         run.errors = [str(error) if known else f"{type(error).__name__}: {error}"]
@@ -191,7 +187,7 @@ def _run_study(study, profile, out, named, **settings):
     specs = FIGURES.get(study.catalogue_id, []) if len(finished(table)) else []
     failed = []
     try:
-        draw_figures(specs, table, profile, out, study=study.id)
+        draw_figures(specs, table, profile, study=study.id)
     except ExceptionGroup as failures:
         failed = [f"figure: {_first_line(error)}" for error in failures.exceptions]
     run.errors, run.figures = [*run.errors, *failed], len(specs) - len(failed)

@@ -46,8 +46,8 @@ that do it; called, the first gives a `Study`::
     `fitted_row(model, data)` gives the columns that all studies share, `sweep(...)` a DataFrame
     whose rows are the point's. `NotRun("why")` is an outcome. The seed is that of (study, data set,
     repeat): methods see the same rows.
-5.  **What is said of the table.** `key_figures`: `means("test_accuracy")` by default, with other
-    columns or groups, a function of the table, or of the rows of each group. `measured`: a list of
+5.  **What is said of the table.** `key_figures`: `means("test_accuracy")` by default, with another
+    column or groups, a function of the table, or of the rows of each group. `measured`: a list of
     `Cell` (published column, measured column, tolerance with its reason), or a function of the
     table where the paper prints something else; then tolerances by label, {places} allowed. Such
     functions get further parameters of the study by name.

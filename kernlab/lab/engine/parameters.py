@@ -75,10 +75,6 @@ def _number(least=-math.inf, most=math.inf, *, above=-math.inf, whole=False):
     return convert
 
 
-def _flag(value):
-    return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
-
-
 def _data_set(value):
     """The registered name of a data set, or the absolute path of a file."""
     if is_path(value):
@@ -107,7 +103,6 @@ Positive = Kind("a positive number", _number(above=0, most=sys.float_info.max))
 Share = Kind("a number from 0 to 1", _number(0, 1))
 Count = Kind("a positive whole number", _number(1, sys.maxsize, whole=True))
 Whole = Kind("a whole number, 0 or more", _number(0, sys.maxsize, whole=True))
-Flag = Kind("true or false", _flag)
 DataSetName = Kind("the name of a data set or the path of a file", _data_set)
 Gamma = Positive | "scale" | "variance" | "median"
 

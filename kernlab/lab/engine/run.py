@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import pandas as pd
 import psutil
 from tqdm import tqdm
 
@@ -78,54 +77,6 @@ def get_profile(name):
     return PROFILES[name]
 
 
-@dataclass
-class Outcome:
-    """What a run left: the table, and how it came about."""
-
-    study: object
-    table: pd.DataFrame
-    points: int  # of the grid
-    computed: int
-    kept: int
-    failed: list[str]  # one text per point
-    not_run: list[str]
-    missing: list[str]  # the data sets that were not there
-    lacking: int  # how many points lacked their data
-    notes: list[str]
-
-    @property
-    def finished(self):
-        """How many points have rows."""
-        return self.points - len(self.failed) - len(self.not_run)
-
-    def summary(self):
-        """How much of what was declared is there, in one line."""
-        if self.finished == self.points:
-            return f"all {self.points} points" if self.points else "no points under this profile"
-        parts = [f"{self.finished} of {self.points} points computed"]
-        parts += [f"{len(self.failed)} failed"] * bool(self.failed)
-        if others := len(self.not_run) - self.lacking:
-            parts.append(f"{others} not run")
-        if self.missing:
-            sets = f"{len(self.missing)} data set{'s'[: len(self.missing) != 1]} missing"
-            parts.append(f"{sets}: kernlab data get {' '.join(self.missing)}")
-        return ", ".join(parts)
-
-    def shortcoming(self, profile_name, *, named=False):
-        """Why not all was done that was asked for, or "" if it was.
-
-        A point that would pass the profile's cap is not asked for; one without its data is, where
-        the profile needs all data or the study was `named`. A study with no finished row was not
-        done, unless its grid is empty under the profile.
-        """
-        if self.failed:
-            return f"{len(self.failed)} points failed"
-        if self.lacking and (named or get_profile(profile_name).needs_all_data):
-            return self.summary()
-        undone = self.points and not self.finished
-        return f"not one point was run: {self.summary()}" if undone else ""
-
-
 class Workers:
     """The processes of a whole run: many of one thread each, and one of all threads for timings.
 
@@ -187,7 +138,7 @@ def execute(
 
     Returns
     -------
-    Outcome
+    Run
     """
     if jobs < 0:
         raise StudyError(f"jobs={jobs}: at least one process is needed")
@@ -199,12 +150,12 @@ def execute(
         stack.enter_context(store.locked(wait_seconds))
         if fresh:
             store.discard()
-        run = _Run(study, profile, store, cap_seconds)
+        run = Run(study, profile, store, cap_seconds)
         try:
             run.compute(workers, progress)
         finally:  # after Ctrl-C too: the table then holds what is finished
             run.write()
-        return run.outcome()
+        return run
 
 
 def point_key(point, seed):
@@ -212,30 +163,43 @@ def point_key(point, seed):
     return json.dumps([*asdict(point).values(), seed])
 
 
-class _Run:
-    """The points of a grid in order, a record for each that has one, and the work left."""
+class Run:
+    """The points of a grid in order, a record for each that has one, and how they came about.
+
+    Attributes
+    ----------
+    table : DataFrame
+    points, computed, kept : int
+        Of the grid; computed now, and kept from before.
+    failed, not_run : list of str
+        One text per point.
+    missing, lacking : list of str, int
+        The data sets that were not there, and how many points lacked their data.
+    notes : list of str
+    """
 
     def __init__(self, study, profile, store, cap_seconds):
-        self.study, self.profile, self.store, self.inputs = study, profile, store, Inputs(study)
-        self.points = list(study.grid(profile.name))
-        self.seeds = [point_seed(study, point) for point in self.points]
-        self.keys = list(map(point_key, self.points, self.seeds))
-        self.threads = thread_count() if study.timing else 1
+        self.study, self.profile, self.store, self._inputs = study, profile, store, Inputs(study)
+        self._grid = list(study.grid(profile.name))
+        self._seeds = [point_seed(study, point) for point in self._grid]
+        self._keys = list(map(point_key, self._grid, self._seeds))
+        self._threads = thread_count() if study.timing else 1
         cap = profile.cap_seconds if cap_seconds is None else cap_seconds
-        self.cap = math.inf if cap is None else cap
-        self.code, self.started, self.computed = code_hash(study), today(), 0
+        self._cap = math.inf if cap is None else cap
+        self._code, self._started, self.computed = code_hash(study), today(), 0
+        self.points = len(self._grid)
         self._check_grid()
         self._plan()
-        timed = study.timing and self.todo
-        self.busy = psutil.cpu_percent(_BUSY_SECONDS) / 100 if timed else 0.0
+        timed = study.timing and self._todo
+        self._busy = psutil.cpu_percent(_BUSY_SECONDS) / 100 if timed else 0.0
 
     def _check_grid(self):
-        twice = [key for key, count in Counter(self.keys).items() if count > 1]
+        twice = [key for key, count in Counter(self._keys).items() if count > 1]
         if twice:
-            point = self.points[self.keys.index(twice[0])]
+            point = self._grid[self._keys.index(twice[0])]
             raise StudyError(f"The grid of {self.study.id} holds a point twice: {point}")
-        self.names = list(dict.fromkeys(name for point in self.points for name, _ in point.params))
-        if taken := ENGINES_OWN.intersection(self.names):
+        self._names = list(dict.fromkeys(name for point in self._grid for name, _ in point.params))
+        if taken := ENGINES_OWN.intersection(self._names):
             raise StudyError(
                 f"A parameter of {self.study.id} is called {', '.join(sorted(taken))}, as is a "
                 "column that the engine fills in; call it otherwise."
@@ -243,48 +207,48 @@ class _Run:
 
     def _plan(self):
         """Compare the grid with the records on disk; of several that serve the latest counts."""
-        self.records, self.todo = {}, []
+        self._records, self._todo = {}, []
         usable = {record["point"]: record for record in self.store.load() if self._serves(record)}
-        for position, (point, key) in enumerate(zip(self.points, self.keys, strict=True)):
+        for position, (point, key) in enumerate(zip(self._grid, self._keys, strict=True)):
             record = usable.get(key)
-            if record is None or record["data"] != self.inputs.checksums(point):
+            if record is None or record["data"] != self._inputs.checksums(point):
                 record = self._refused(point)
             if record is None:
-                self.todo.append(position)
+                self._todo.append(position)
             else:
-                self.records[position] = record
-        kept = [record for record in self.records.values() if "point" in record]
-        self.kept, self.older = len(kept), sum(record["code"] != self.code for record in kept)
+                self._records[position] = record
+        kept = [record for record in self._records.values() if "point" in record]
+        self.kept, self._older = len(kept), sum(record["code"] != self._code for record in kept)
 
     def _serves(self, record):
         """Whether a record still holds; failed points are tried again, ended ones are not."""
-        ended = record.get("ended_after", 0.0) >= _OVER_CAP * self.cap
+        ended = record.get("ended_after", 0.0) >= _OVER_CAP * self._cap
         return (
             "data" in record
             and (record.get("status") == OK or ended)
             and record.get("version") == self.study.version
-            and (not self.study.timing or record.get("threads") == self.threads)
-            and (not self.profile.follows_code or record.get("code") == self.code)
+            and (not self.study.timing or record.get("threads") == self._threads)
+            and (not self.profile.follows_code or record.get("code") == self._code)
         )
 
     def _refused(self, point):
         """The record of a point that will not be run, or None."""
-        if missing := self.inputs.missing(point):
+        if missing := self._inputs.missing(point):
             return without_data(missing)
         try:
             expected = self.study.predict_seconds and self.study.predict_seconds(point)
         except Exception as error:
             return failure(f"predict_seconds: {type(error).__name__}: {error}")
-        if expected is not None and expected > self.cap:
+        if expected is not None and expected > self._cap:
             return failure(f"predicted {_round(expected)} s, not run", NOT_RUN)
         return None
 
     def compute(self, workers, progress):
         """Measure what is left to do; every record is on the disk before the next is begun."""
-        stamp = {"code": self.code, "machine": machine_key(), "version": self.study.version}
-        calls = [(self.study.measure, self.points[i], self.seeds[i], self.threads)
-                 for i in self.todo]  # fmt: skip
-        limit = _OVER_CAP * self.cap if math.isfinite(self.cap) else None
+        stamp = {"code": self._code, "machine": machine_key(), "version": self.study.version}
+        calls = [(self.study.measure, self._grid[i], self._seeds[i], self._threads)
+                 for i in self._todo]  # fmt: skip
+        limit = _OVER_CAP * self._cap if math.isfinite(self._cap) else None
         if workers is None:
             measured = ((number, measure_point(*call)) for number, call in enumerate(calls))
         else:
@@ -292,84 +256,105 @@ class _Run:
         bar = tqdm(total=len(calls), desc=self.study.id, unit=" points", **bar_options(progress))
         with bar, closing(measured):
             for number, record in measured:
-                position = self.todo[number]
-                told = {"date": today(), "data": self.inputs.checksums(self.points[position])}
-                record = {"point": self.keys[position], **stamp, **told, **_as_record(record)}
+                position = self._todo[number]
+                told = {"date": today(), "data": self._inputs.checksums(self._grid[position])}
+                record = {"point": self._keys[position], **stamp, **told, **_as_record(record)}
                 self.store.append(record)
-                self.records[position] = record
+                self._records[position] = record
                 self.computed += 1
                 bar.update()
 
     def write(self):
-        """The table and the provenance of what is there now."""
-        write_whole(self.store.table_path, to_frame(self._rows(), self.names).to_csv(index=False))
+        """The table and the provenance of what is there now; and what became of the points."""
+        write_whole(self.store.table_path, to_frame(self._rows(), self._names).to_csv(index=False))
         try:
             runs = json.loads(self.store.provenance_path.read_text(encoding="utf-8"))["runs"]
         except (OSError, ValueError, KeyError, TypeError):  # none yet, or no readable file
             runs = []
         if self.computed:
             runs.append({
-                "started": self.started, "finished": today(), "points_computed": self.computed,
-                "threads_per_point": self.threads, "busy_before": self.busy,
-                "code": self.code, "key": machine_key(), "machine": machine(),
+                "started": self._started, "finished": today(), "points_computed": self.computed,
+                "threads_per_point": self._threads, "busy_before": self._busy,
+                "code": self._code, "key": machine_key(), "machine": machine(),
             })  # fmt: skip
-        statuses = Counter(record["status"] for record in self.records.values())
-        read = [(self.inputs.names(self.points[i]), r.get("data")) for i, r in self.records.items()]
+        statuses = Counter(record["status"] for record in self._records.values())
+        read = {i: record["data"] for i, record in self._records.items() if record.get("data")}
         told = {
             "study": self.study.id,
             "title": self.study.title,
             "parameters": dict(self.study.parameters),
             "profile": asdict(self.profile),
-            "points": {"in the grid": len(self.points), **statuses},
-            "data": {" and ".join(sets): files for sets, files in read if files},
+            "points": {"in the grid": len(self._grid), **statuses},
+            "data": {" and ".join(self._inputs.names(self._grid[i])): read[i] for i in read},
             "runs": runs,
         }
         text = json.dumps(told, indent=1, ensure_ascii=False, default=str)
         write_whole(self.store.provenance_path, text + "\n")
+        # Read back, so that a run and a later look at its results see the very same table.
+        self.table = read_table(self.store.table_path)
+        texts, missing, self.lacking = {FAILED: [], NOT_RUN: [], OK: []}, {}, 0
+        for position, record in sorted(self._records.items()):
+            texts[record["status"]].append(f"{self._grid[position]}: {record.get('message', '')}")
+            missing |= dict.fromkeys(record.get("missing", ()))
+            self.lacking += "missing" in record
+        self.failed, self.not_run, self.missing = texts[FAILED], texts[NOT_RUN], list(missing)
 
     def _rows(self):
         """The rows of the table, in the order of the grid; points still to do have none."""
         rows = []
-        for position, record in sorted(self.records.items()):
-            point = self.points[position]
+        for position, record in sorted(self._records.items()):
+            point = self._grid[position]
             about = {"study": self.study.id, "variant": point.variant, "method": point.method}
             about |= {"dataset": Path(point.dataset).name, "repeat": point.repeat}
-            about |= {"seed": self.seeds[position], **point.parameters}
+            about |= {"seed": self._seeds[position], **point.parameters}
             how = {name: record[name] for name in ("peak_bytes", *HOW) if name in record}
             rows += [about | measured | how for measured in record["rows"]]
         return rows
 
-    def outcome(self):
-        texts, missing, lacking = {FAILED: [], NOT_RUN: [], OK: []}, {}, 0
-        for position, record in sorted(self.records.items()):
-            texts[record["status"]].append(f"{self.points[position]}: {record.get('message', '')}")
-            missing |= dict.fromkeys(record.get("missing", ()))
-            lacking += "missing" in record
-        return Outcome(
-            study=self.study,
-            # Read back, so that a run and a later look at its results see the very same table.
-            table=read_table(self.store.table_path),
-            points=len(self.points),
-            computed=self.computed,
-            kept=self.kept,
-            failed=texts[FAILED],
-            not_run=texts[NOT_RUN],
-            missing=list(missing),
-            lacking=lacking,
-            notes=self._notes(),
-        )
+    @property
+    def finished(self):
+        """How many points have rows."""
+        return self.points - len(self.failed) - len(self.not_run)
 
-    def _notes(self):
+    def summary(self):
+        """How much of what was declared is there, in one line."""
+        if self.finished == self.points:
+            return f"all {self.points} points" if self.points else "no points under this profile"
+        parts = [f"{self.finished} of {self.points} points computed"]
+        parts += [f"{len(self.failed)} failed"] * bool(self.failed)
+        if others := len(self.not_run) - self.lacking:
+            parts.append(f"{others} not run")
+        if self.missing:
+            sets = f"{len(self.missing)} data set{'s'[: len(self.missing) != 1]} missing"
+            parts.append(f"{sets}: kernlab data get {' '.join(self.missing)}")
+        return ", ".join(parts)
+
+    def shortcoming(self, profile_name, *, named=False):
+        """Why not all was done that was asked for, or "" if it was.
+
+        A point that would pass the profile's cap is not asked for; one without its data is, where
+        the profile needs all data or the study was `named`. A study with no finished row was not
+        done, unless its grid is empty under the profile.
+        """
+        if self.failed:
+            return f"{len(self.failed)} points failed"
+        if self.lacking and (named or get_profile(profile_name).needs_all_data):
+            return self.summary()
+        undone = self.points and not self.finished
+        return f"not one point was run: {self.summary()}" if undone else ""
+
+    @property
+    def notes(self):
         """What a reader of the table should be told."""
         notes = []
-        if self.older:
+        if self._older:
             notes.append(
-                f"{self.study.id}: {self.older} of {len(self.points)} points were computed before "
+                f"{self.study.id}: {self._older} of {len(self._grid)} points were computed before "
                 "kernlab's code last changed, and kept. --fresh computes them again."
             )
-        if self.busy > _BUSY_SHARE:
+        if self._busy > _BUSY_SHARE:
             notes.append(
-                f"{self.study.id}: {self.busy:.0%} of the machine was busy with other work when "
+                f"{self.study.id}: {self._busy:.0%} of the machine was busy with other work when "
                 "the clock started: its timings are doubtful."
             )
         return notes

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
@@ -27,14 +26,9 @@ Scalar = str | int | float | bool | None
 
 def plain_scalar(value, what="a value"):
     """A NumPy scalar as the Python scalar it stands for; anything but a scalar is refused."""
-    if value is None or isinstance(value, str | bool):
-        return str(value) if isinstance(value, str) else value
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        return plain_scalar(value.item(), what)
+    value = value.item() if getattr(value, "ndim", None) == 0 else value
+    if isinstance(value, Scalar):
+        return value
     raise TypeError(f"{what} is a {type(value).__name__}: a table's cell takes one number or text")
 
 
@@ -230,47 +224,36 @@ class Cell:
     row: str = "{dataset}"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Some cells beside the published table of this id: a table -> row, column, value, reason."""
-
-    id: str
-    cells: tuple[Cell, ...]
-
-    def __call__(self, table):
-        printed, labels = set(published(self.id)["row"]), row_labels(self.id)
-        found = []
-        for cell in self.cells:
-            rows = table if cell.where is None else table[cell.where(table)]
-            if cell.column not in rows:
-                continue
-            names = list(dict.fromkeys(re.findall(r"\{(\w+)\}", cell.row + cell.label)))
-            groups = rows.groupby(names, sort=False) if names else [((), rows)]
-            for values, group in groups:
-                filled = dict(zip(names, values, strict=True))
-                filled |= {"dataset": labels.get(filled.get("dataset"), filled.get("dataset"))}
-                row, label = cell.row.format(**filled), cell.label.format(**filled)
-                values = cell.scale * group[cell.column].dropna()
-                if row in printed and cell.statistic == "std":
-                    found.append(spread_cell(row, label, values))
-                elif row in printed and len(values):
-                    found.append((row, label, float(values.agg(cell.statistic))))
-        return as_cells(found)
+def _measured_cells(id, cells, table):
+    """Some cells beside the published table of this id: (row, column, value[, reason])."""
+    printed, labels = set(published(id)["row"]), row_labels(id)
+    for cell in cells:
+        rows = table if cell.where is None else table[cell.where(table)]
+        if cell.column not in rows:
+            continue
+        names = list(dict.fromkeys(re.findall(r"\{(\w+)\}", cell.row + cell.label)))
+        groups = rows.groupby(names, sort=False) if names else [((), rows)]
+        for values, group in groups:
+            filled = dict(zip(names, values, strict=True))
+            filled |= {"dataset": labels.get(filled.get("dataset"), filled.get("dataset"))}
+            row, label = cell.row.format(**filled), cell.label.format(**filled)
+            values = cell.scale * group[cell.column].dropna()
+            if row in printed and cell.statistic == "std":
+                yield spread_cell(row, label, values)
+            elif row in printed and len(values):
+                yield row, label, float(values.agg(cell.statistic))
 
 
-def _compared(measured, table):
-    """What a function gives for comparison as a table: that itself, or `as_cells` of it."""
-    found = measured(table)
-    return found if isinstance(found, pd.DataFrame) else as_cells(found)
+def _as_cells(measured, table):
+    """What `measured` gives of a table, as a table: tuples (row, column, value[, reason]).
 
-
-def as_cells(cells):
-    """Tuples (row, column, value[, reason]) as a table; without value and reason they are dropped.
-
-    The reason says why a value is missing, or why it differs.
+    The reason says why a value is missing, or why it differs; without either they are dropped.
     """
-    table = pd.DataFrame([(*cell, "")[:4] for cell in cells], columns=list(COLUMNS))
-    return table[table["value"].notna() | (table["reason"] != "")].reset_index(drop=True)
+    found = measured(table)
+    if isinstance(found, pd.DataFrame):
+        return found
+    cells = pd.DataFrame([(*cell, "")[:4] for cell in found], columns=list(COLUMNS))
+    return cells[cells["value"].notna() | (cells["reason"] != "")].reset_index(drop=True)
 
 
 def spread_cell(row, column, values):
@@ -287,29 +270,23 @@ def per_cent(share):
     return f"{100 * share:.1f} %"
 
 
-def means(*columns, by=("dataset", "method", "variant")):
-    """Key figures: the mean of some columns in each group, in per cent, as a function of the table.
+def means(column, by=("dataset", "method", "variant")):
+    """Key figures: the mean of a column in each group, in per cent, as a function of the table.
 
     Parameters
     ----------
-    *columns : str
+    column : str
     by : sequence of str
         What makes a group; a column that takes one value only is left out of the label.
     """
 
     def key_figures(table):
         names = [name for name in by if table[name].nunique() > 1] or list(by[:1])
-        found = {}
-        for values, rows in table.groupby(names, sort=False):
-            told = {column: rows[column].mean() for column in columns if column in rows}
-            texts = [
-                (f"{column.replace('_', ' ')} " if len(columns) > 1 else "") + per_cent(mean)
-                for column, mean in told.items()
-                if pd.notna(mean)
-            ]
-            if texts:
-                found[", ".join(str(v) for v in values if v != "")] = ", ".join(texts)
-        return found
+        rows = table.dropna(subset=column) if column in table else table[:0]
+        return {
+            ", ".join(str(v) for v in values if v != ""): per_cent(group[column].mean())
+            for values, group in rows.groupby(names, sort=False)
+        }
 
     return key_figures
 
@@ -363,7 +340,7 @@ class Study:
         Table -> rounded text by label; the mean accuracies by default.
     measured : sequence of Cell, or callable, optional
         What stands beside the numbers that the paper prints: cells, or a function from the table
-        to tuples (row, column, value[, reason]) or a table of them; see `as_cells`.
+        to tuples (row, column, value[, reason]) or a table of them.
     tolerances : mapping
         From a printed column to its `Tolerance`, where `measured` is a function. A label may have
         {places} that match anything.
@@ -400,13 +377,13 @@ class Study:
             raise ValueError(f"study id {self.id!r}: use lower-case words joined by hyphens")
         if self.key_figures is None:
             object.__setattr__(self, "key_figures", means("test_accuracy"))
-        if isinstance(self.measured, Comparison | Sequence):
-            cells = tuple(getattr(self.measured, "cells", self.measured))
-            tolerances = {cell.label: cell.tolerance for cell in cells} | dict(self.tolerances)
+        measured = self.measured
+        if isinstance(measured, Sequence):
+            tolerances = {cell.label: cell.tolerance for cell in measured} | dict(self.tolerances)
             object.__setattr__(self, "tolerances", tolerances)
-            object.__setattr__(self, "measured", Comparison(self.catalogue_id, cells))
-        elif self.measured is not None:
-            object.__setattr__(self, "measured", functools.partial(_compared, self.measured))
+            measured = functools.partial(_measured_cells, self.catalogue_id, tuple(measured))
+        if measured is not None:
+            object.__setattr__(self, "measured", functools.partial(_as_cells, measured))
         object.__setattr__(self, "tolerances", Templates(self.tolerances))
 
     @property

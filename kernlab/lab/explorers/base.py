@@ -14,10 +14,13 @@ import os
 import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import ipywidgets as widgets
 import numpy as np
 from IPython.display import display
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
 from PIL import Image
 
 from kernlab.lab.plots.style import small_picture
@@ -28,24 +31,9 @@ RUNNER_VARIABLE = "KERNLAB_NOTEBOOK"  # set where notebooks are run to be kept
 DOTS_PER_INCH = 110
 _COMPRESSION = 3  # of 9: a third of the time of the default, for a picture a little larger
 
+_FOLDER = Path(__file__).parent
 # Beside each other from 1,200 px on; the sign of work appears where an answer takes its time.
-_STYLE = """<style>
-.kernlab-explorer { display: flex; flex-flow: row wrap; gap: 0 1em; align-items: flex-start; }
-.kernlab-panel { flex: 0 0 300px; }
-.kernlab-panel .widget-label { width: 6.5em; }
-.kernlab-stage { position: relative; flex: 1 1 300px; min-width: 0; overflow: visible; }
-.kernlab-stage .widget-html, .kernlab-stage .widget-html-content { height: auto; line-height: 1.4; }
-.kernlab-stage img { max-width: 100%; height: auto; display: block; }
-.kernlab-stage pre { user-select: all; padding: .5em; background: #F4F4F4; color: #222222; }
-.kernlab-plane image { pointer-events: none; }
-.kernlab-explorer :focus-visible, .kernlab-explorer .noUi-handle:focus {
-  outline: 3px solid #0062B0; outline-offset: 2px; }
-.kernlab-busy .kernlab-stage::before { content: "computing \\2026"; position: absolute; z-index: 5;
-  top: .3em; left: .3em; padding: .1em .6em; color: #FFFFFF; background: #222222;
-  visibility: hidden; animation: kernlab-appear 0s .15s forwards; }
-@keyframes kernlab-appear { to { visibility: visible; } }
-@media (min-width: 1200px) { .kernlab-explorer { flex-wrap: nowrap; } }
-</style>"""
+_STYLE = f"<style>\n{(_FOLDER / 'explorer.css').read_text(encoding='utf-8')}</style>"
 
 # ipywidgets gives handles of sliders neither a name nor the value that is written beside them.
 NAME_HANDLES = (
@@ -230,69 +218,36 @@ class Explorer:
         rest = {name: value for name, value in self.values.items() if name not in self.frames}
         page = frames_page(
             lambda **chosen: self._drawn(rest | chosen),
-            {name: (self.controls[name].description, list(v)) for name, v in self.frames.items()},
-            {name: self.values[name] for name in self.frames},
+            [(self.controls[name], name, list(values)) for name, values in self.frames.items()],
             self.text,
         )
         return {FRAMES_KEY: page}
 
 
 # -------------------------------------------------------------------- without Python: frames
-_PAGE = """<div class="kernlab-frames"><div>{controls}</div>
-<div style="position: relative; width: max-content; max-width: 100%">
-<img alt="{alt}" style="max-width: 100%; display: block" src="data:image/png;base64,{first}">
-<img alt="" style="position: absolute; inset: 0; width: 100%">
-</div><p role="status">{caption}</p><script>(() => {{
-  const root = document.currentScript.parentElement, frames = {frames};
-  const inputs = [...root.querySelectorAll("input")];
-  const show = () => {{
-    const at = inputs.reduce((sum, input) => sum * (+input.max + 1) + +input.value, 0);
-    const layer = root.querySelectorAll("img")[1], [png, caption] = frames[at];
-    layer.src = png ? "data:image/png;base64," + png : "data:,";
-    layer.style.visibility = png ? "visible" : "hidden";
-    root.querySelector("p").innerHTML = caption;
-    inputs.forEach((input) => {{
-      const word = JSON.parse(input.dataset.words)[+input.value];
-      input.nextElementSibling.textContent = word;
-      input.setAttribute("aria-valuetext", word);
-    }});
-  }};
-  inputs.forEach((input) => input.addEventListener("input", show));
-  show();
-}})();</script></div>"""
-
-_CONTROL = (
-    '<label style="margin-right: 2em">{name} <input type="range" min="0" max="{last}" value="{at}" '
-    "data-words='{words}'> <output></output></label>"
-)
-
-
-def frames_page(drawn, controls, chosen, text):
-    """A page that works without Python: sliders for some controls, name -> (description, values).
+def frames_page(drawn, controls, text):
+    """A page that works without Python: sliders for some (control, its name, values).
 
     The pictures differ in a few lines only. So the first is kept whole, and each other as what it
     changes of it: a mostly transparent layer of a few kilobytes.
 
-    `drawn` makes of their values a PNG and a caption in HTML; `chosen` are those to begin with.
+    `drawn` makes of their values a PNG and a caption in HTML.
     """
-    first, caption = drawn(**chosen)
+    names = [name for _, name, _ in controls]
+    first, caption = drawn(**{name: control.value for control, name, _ in controls})
     background, frames = _pixels(first), []
-    for point in itertools.product(*(values for _, values in controls.values())):
-        png, words = drawn(**dict(zip(controls, point, strict=True)))
+    for point in itertools.product(*(values for *_, values in controls)):
+        png, words = drawn(**dict(zip(names, point, strict=True)))
         frames.append([_layer(background, _pixels(png)), words])
-    return _PAGE.format(
-        controls="".join(_control(*each, chosen[name]) for name, each in controls.items()),
-        alt=html.escape(text),
+    page = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
+    return page.get_template("frames.html").render(
+        controls=[(control.description, values, control.value) for control, _, values in controls],
+        words=lambda values: Markup(html.escape(json.dumps([f"{v:g}" for v in values]))),
+        alt=text,
         first=_text(Image.fromarray(background).quantize(256)),
-        caption=caption,
-        frames=json.dumps(frames).replace("</", "<\\/"),
+        caption=Markup(caption),
+        frames=Markup(json.dumps(frames).replace("</", "<\\/")),
     )
-
-
-def _control(description, values, first):
-    words = html.escape(json.dumps([f"{value:g}" for value in values]))
-    name, last, at = html.escape(description), len(values) - 1, values.index(first)
-    return _CONTROL.format(name=name, last=last, at=at, words=words)
 
 
 def _pixels(png):

@@ -98,19 +98,19 @@ def renew_readme():
     return now != before
 
 
-def renew_gallery(profile="quick", out=None):
+def renew_gallery(profile="quick"):
     """Copy chosen figures and all timing tables of a profile to figures/gallery; their paths."""
     gallery = _checkout("The gallery") / "figures" / "gallery"
     gallery.mkdir(parents=True, exist_ok=True)
     explorer = playground()
     explorer.set(gamma=3.0)
     made = {"playground.png": explorer.png}
-    for path in (output_dir(profile, out) / "figures" / f"{stem}.png" for stem in PICTURES):
+    for path in (output_dir(profile) / "figures" / f"{stem}.png" for stem in PICTURES):
         if not path.is_file():
             raise StudyError(f"{path.name} is not there yet: kernlab reproduce --profile {profile}")
         made[path.name] = path.read_bytes()
-    provenance = read_provenance(profile, out)
-    for study, table in sorted(read_tables(profile, out).items()):
+    provenance = read_provenance(profile)
+    for study, table in sorted(read_tables(profile).items()):
         if study.startswith("bench-"):
             machine = _machine({study: provenance.get(study, {})})
             made[f"{study}.txt"] = f"{machine}\n\n{bench_text(get_study(study), table)}\n".encode()

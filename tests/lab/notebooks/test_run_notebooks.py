@@ -4,13 +4,11 @@ import json
 import sys
 
 import nbformat
-import numpy as np
 import pytest
-from tiny_notebooks import PARAMETERS
 
 from kernlab.lab.engine import UnknownStudy
 from kernlab.lab.report.notebooks.files import NotebookError
-from kernlab.lab.report.notebooks.run import execute_notebook, plain_parameters, run_notebooks
+from kernlab.lab.report.notebooks.run import execute_notebook, run_notebooks
 
 pytestmark = [pytest.mark.notebooks, pytest.mark.usefixtures("tiny_house")]
 
@@ -57,40 +55,26 @@ def test_kernel_is_this_python_whatever_is_installed(write_notebook, tmp_path, m
     assert nb.cells[-1].outputs[0].text.strip() == sys.executable
 
 
-def test_parameters_reach_the_notebook_as_plain_python(write_notebook, tmp_path):
-    path = write_notebook(
-        parameters=PARAMETERS + "\nK: int = 1  # landmarks\nGRID: list = []  # costs",
-        cells=["print(repr(K), repr(GRID))"],
-        studies=(),
-        figures=(),
-    )
-    given = {"K": np.int64(7), "GRID": [np.float64(0.5), np.arange(2)]}
-    nb = execute_notebook(path, tmp_path / "executed.ipynb", given)
-    assert nb.cells[-1].outputs[0].text == "7 [0.5, [0, 1]]\n"
-    assert plain_parameters({"a": (np.bool_(True), None, "x")}) == {"a": [True, None, "x"]}
-
-
 @pytest.mark.parametrize(
-    ("parts", "parameters", "message"),
+    ("parts", "profile", "message"),
     [
-        ({}, {"PROFIL": "quick"}, r"no parameter of 00_tiny called 'PROFIL'. Did you mean PROFILE"),
-        ({"parameters": None}, {}, "00_tiny has no parameters cell"),
+        ({"parameters": None}, None, "00_tiny has no parameters cell"),
         (
             {"cells": ["1 / 1", "x = 1\nraise ValueError('first line\\nsecond')"]},
-            {"PROFILE": "quick"},
+            "quick",
             r"^00_tiny, cell 6: ValueError: first line$",
         ),
         (
             {"cells": ["import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"]},
-            {},
+            None,
             "00_tiny: its kernel died",
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(write_notebook, tmp_path, parts, parameters, message):
+def test_what_is_wrong_is_said_with_its_place(write_notebook, tmp_path, parts, profile, message):
     path = write_notebook(**parts)
-    with pytest.raises(NotebookError if "Did you" not in message else UnknownStudy, match=message):
-        execute_notebook(path, tmp_path / "executed.ipynb", parameters)
+    with pytest.raises(NotebookError, match=message):
+        execute_notebook(path, tmp_path / "executed.ipynb", profile)
 
 
 def test_one_failing_notebook_does_not_keep_the_others(write_notebook, tmp_path):

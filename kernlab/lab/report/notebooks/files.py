@@ -38,12 +38,12 @@ def find_notebook(name):
         raise unknown("notebook", str(name), known) from None
 
 
-def working_copy(out=None):
+def working_copy():
     """A folder with a copy of every notebook, and the names of copies older than their originals.
 
     A copy that nobody has changed follows the original.
     """
-    folder = output_dir("lab", out)
+    folder = output_dir("lab")
     folder.mkdir(parents=True, exist_ok=True)
     known, kept = folder / ".copied.json", []
     copied = json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}

@@ -1,15 +1,12 @@
 """Executing notebooks without a front end: with papermill, by this very Python, from anywhere."""
 
-import json
 import tempfile
 import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from tqdm import tqdm
 
-from kernlab.lab.engine.errors import unknown
 from kernlab.lab.engine.processes import Ended, Processes
 from kernlab.lab.engine.run import get_profile
 from kernlab.lab.report.notebooks import files
@@ -32,7 +29,7 @@ class NotebookOutcome:
     note: str = ""
 
 
-def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
+def run_notebooks(names, profile="quick", *, jobs=1, progress=True):
     """Execute notebooks into `output_dir(profile)/notebooks`, each with an HTML copy.
 
     One that fails does not keep the others from running: each has an outcome.
@@ -43,17 +40,16 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
         Names of notebooks, or paths to them.
     profile : str
         Given to the notebook as its parameter PROFILE.
-    out, progress
-        As for `kernlab.lab.engine.run.execute`.
     jobs : int
         How many run at the same time, each in a process of its own.
+    progress : bool
 
     Returns
     -------
     list of NotebookOutcome
         In the order of the names.
     """
-    calls = [(files.find_notebook(name), profile, out) for name in names]
+    calls = [(files.find_notebook(name), profile) for name in names]
     bar = {"desc": "notebooks", "total": len(calls), **bar_options(progress)}
     # papermill changes the working directory of its process, so threads would not do.
     if jobs == 1 or len(calls) < 2:
@@ -72,13 +68,13 @@ def run_notebooks(names, profile="quick", *, out=None, jobs=1, progress=True):
     return [outcomes[number] for number in range(len(calls))]
 
 
-def _outcome(path, profile, out):
+def _outcome(path, profile):
     started = time.perf_counter()
-    copy = output_dir(profile, out) / "notebooks" / f"{path.stem}.html"
+    copy = output_dir(profile) / "notebooks" / f"{path.stem}.html"
     copy.unlink(missing_ok=True)  # that of an earlier run would look like this one's
     nb, error, note = None, "", ""
     try:
-        nb = execute_notebook(path, copy.with_suffix(".ipynb"), {"PROFILE": profile}, out=out)
+        nb = execute_notebook(path, copy.with_suffix(".ipynb"), profile)
         write_html(nb, copy)
     except NotebookError as failed:
         error = str(failed)
@@ -91,25 +87,34 @@ def _outcome(path, profile, out):
     return NotebookOutcome(path.stem, seconds, figures, error, note)
 
 
-def execute_notebook(path, target, parameters=None, *, out=None):
+def execute_notebook(path, target, profile=None):
     """Execute one notebook and write it with its outputs; return it as it was written.
+
+    Parameters
+    ----------
+    path, target : Path
+    profile : str, optional
+        Takes the place of what the notebook's PROFILE says.
 
     Raises
     ------
     NotebookError
-        Before anything runs: no parameters cell, a parameter that the cell does not have. After:
-        a cell that failed (the notebook is written up to there), fewer figures than declared.
+        Before anything runs: no parameters cell. After: a cell that failed (the notebook is written
+        up to there), fewer figures than declared.
     """
     import papermill
     from nbclient.exceptions import CellControlSignal, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
     nb = files.read_notebook(path)
-    parameters = plain_parameters(parameters or {})
-    position = _check_parameters(path, nb, parameters)
+    if not (positions := files.tagged(nb, "parameters")):
+        raise NotebookError(
+            f"{path.stem} has no parameters cell. Tag the cell that sets PROFILE with 'parameters'."
+        )
+    parameters = {"PROFILE": profile} if profile else {}
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with _surroundings(path, out):
+        with _surroundings(path):
             executed = papermill.execute_notebook(
                 path,
                 target,
@@ -122,7 +127,7 @@ def execute_notebook(path, target, parameters=None, *, out=None):
                 progress_bar=False,
             )
     except PapermillExecutionError as error:
-        raise NotebookError(_cell_failure(path, position, bool(parameters), error)) from error
+        raise NotebookError(_cell_failure(path, positions[0], bool(parameters), error)) from error
     except (DeadKernelError, CellControlSignal) as error:
         first = (str(error).splitlines() or [""])[0]
         raise NotebookError(f"{path.stem}: its kernel died. {first}".strip()) from error
@@ -131,7 +136,7 @@ def execute_notebook(path, target, parameters=None, *, out=None):
 
 
 @contextmanager
-def _surroundings(path, out):
+def _surroundings(path):
     """Environment variables for the kernel: no home folder is needed, no settings of a user act."""
     with tempfile.TemporaryDirectory(prefix="kernlab-") as private:
         settings = {
@@ -144,36 +149,8 @@ def _surroundings(path, out):
             "JUPYTER_RUNTIME_DIR": private,
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the kernel's that concerns nobody
         }
-        if out is not None:
-            settings["KERNLAB_OUT"] = str(Path(out).expanduser().resolve())
         with environment(settings):
             yield
-
-
-def plain_parameters(value):
-    """NumPy scalars and arrays, also inside lists and mappings, as the plain Python they mean.
-
-    papermill would hand a NumPy number to the notebook as a text.
-    """
-
-    def plain(other):
-        return other.tolist() if hasattr(other, "tolist") else str(other)
-
-    return json.loads(json.dumps(value, default=plain))
-
-
-def _check_parameters(path, nb, parameters):
-    """The position of the parameters cell; an error where it is missing or lacks a parameter."""
-    positions = files.tagged(nb, "parameters")
-    if not positions:
-        raise NotebookError(
-            f"{path.stem} has no parameters cell. Tag the cell that sets PROFILE with 'parameters'."
-        )
-    known = files.parameter_names(nb)
-    for name in parameters:
-        if name not in known:
-            raise unknown(f"parameter of {path.stem}", name, known)
-    return positions[0]
 
 
 def _cell_failure(path, parameters_position, injected, error):
