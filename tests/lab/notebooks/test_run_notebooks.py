@@ -42,31 +42,23 @@ def test_executed_notebook_figures_and_page(write_notebook, tmp_path, monkeypatc
     assert not list(elsewhere.iterdir())
 
 
-def test_kernel_is_this_python_whatever_is_installed(write_notebook, tmp_path, monkeypatch):
+def test_parameters_reach_a_kernel_that_is_this_python_whatever_is_installed(
+    write_notebook, tmp_path, monkeypatch
+):
     decoy = tmp_path / "jupyter" / "kernels" / "python3"
     decoy.mkdir(parents=True)
-    spec = {
-        "argv": ["/nowhere/python", "{connection_file}"],
-        "display_name": "x",
-        "language": "python",
-    }
-    (decoy / "kernel.json").write_text(json.dumps(spec))
+    argv = ["/nowhere/python", "{connection_file}"]
+    (decoy / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "x"}))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
-    path = write_notebook(cells=["import sys\nprint(sys.executable)"], studies=(), figures=())
-    nb = execute_notebook(path, tmp_path / "executed.ipynb")
-    assert nb.cells[-1].outputs[0].text.strip() == sys.executable
-
-
-def test_parameters_reach_the_notebook_as_plain_python(write_notebook, tmp_path):
     path = write_notebook(
         parameters=PARAMETERS + "\nK: int = 1  # landmarks\nGRID: list = []  # costs",
-        cells=["print(repr(K), repr(GRID))"],
+        cells=["import sys\nprint(repr(K), repr(GRID), sys.executable)"],
         studies=(),
         figures=(),
     )
     given = {"K": np.int64(7), "GRID": [np.float64(0.5), np.arange(2)]}
     nb = execute_notebook(path, tmp_path / "executed.ipynb", given)
-    assert nb.cells[-1].outputs[0].text == "7 [0.5, [0, 1]]\n"
+    assert nb.cells[-1].outputs[0].text == f"7 [0.5, [0, 1]] {sys.executable}\n"
     assert plain_parameters({"a": (np.bool_(True), None, "x")}) == {"a": [True, None, "x"]}
 
 
