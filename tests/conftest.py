@@ -4,8 +4,12 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+# A machine that is busy is no fault of what is tested.
+hypothesis.settings.register_profile("kernlab", deadline=None)
+hypothesis.settings.load_profile("kernlab")
 # No test may try a download because a data set happens to be absent.
 os.environ.setdefault("KERNLAB_OFFLINE", "1")
 # A job in the background ignores Ctrl-C, and so would its children, on which tests try it.
