@@ -13,7 +13,7 @@ KILLS = "test_a_worker_that_is_killed"  # or one test: no cluster bears the kill
 # The longest are begun first, so that all processes end together; what measures its own memory
 # comes before what takes much.
 LONGEST = (
-    *("tests/lab/engine/", *QUICK_ROWS, "tests/lab/browser/", "tests/estimators/"),
+    *("tests/lab/engine/", *QUICK_ROWS, "notebooks/", "tests/lab/browser/", "tests/estimators/"),
     *("tests/fuzz/", "tests/cluster/", "tests/solvers/", "tests/lab/baselines/"),
     *("tests/lab/notebooks/", "tests/test_interrupts", "tests/lab/cli/", "tests/approximations/"),
     *("tests/test_packaging", "tests/lab/explorers/"),
