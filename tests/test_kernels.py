@@ -72,7 +72,7 @@ def test_the_diagonal_and_symmetry(name):
     seed=st.integers(0, 1000),
     dtype=st.sampled_from([np.float64, np.float32]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_distances_do_not_depend_on_how_rows_are_stored(n, m, p, seed, dtype):
     X, Y = rows(n, p, seed, 0.5).astype(dtype), rows(m, p, seed + 1, 0.5).astype(dtype)
     true, first = cdist(X, Y, "sqeuclidean"), seed % m
@@ -132,7 +132,7 @@ def hostile_rows(draw):
     return X, float(np.clip(draw(st.sampled_from([0.01, 1.0, 100.0])) / typical, 1e-300, 1e300))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(hostile_rows(), st.sampled_from([np.float64, np.float32]), st.booleans(), st.booleans())
 def test_every_value_is_right_whatever_else_is_in_the_matrix(rows, dtype, left, right):
     X, gamma = rows

@@ -82,7 +82,6 @@ def run_installed(installation, code, **environment):
 
 
 @pytest.mark.installation
-@pytest.mark.xdist_group("installation")  # one wheel for all of them
 def test_an_installation_brings_its_data_and_notebooks(installation):
     code = """
 import kernlab
@@ -97,7 +96,6 @@ print(sorted(path.name for path in paths.notebooks_dir().glob("*.ipynb"))[0])
 
 
 @pytest.mark.installation
-@pytest.mark.xdist_group("installation")  # one wheel for all of them
 def test_a_home_that_cannot_be_written_does_not_stop_a_study(installation, tmp_path):
     code = """
 from kernlab.lab.catalogue import get_study
@@ -129,7 +127,6 @@ def read_only(tmp_path):
 
 
 @pytest.mark.installation
-@pytest.mark.xdist_group("installation")  # one wheel for all of them
 def test_a_read_only_data_folder_serves(installation, read_only, tmp_path):
     """Real data on a share that cannot be written: nothing is put beside the files."""
     data = tmp_path / "Daten, nur lesbar"

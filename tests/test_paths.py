@@ -5,15 +5,6 @@ from pathlib import Path
 from kernlab import paths
 
 
-def test_folders_named_in_the_environment_come_first(monkeypatch, tmp_path):
-    monkeypatch.setenv("KERNLAB_CACHE", str(tmp_path / "c"))
-    monkeypatch.setenv("KERNLAB_OUT", str(tmp_path / "o"))
-    monkeypatch.setenv("KERNLAB_DATA", str(tmp_path / "d"))
-    assert paths.cache_dir() == tmp_path / "c"
-    assert paths.output_dir("quick") == tmp_path / "o" / "quick"
-    assert paths.external_data_dir() == tmp_path / "d"
-
-
 def test_paths_do_not_depend_on_the_working_directory(monkeypatch, tmp_path):
     monkeypatch.delenv("KERNLAB_OUT", raising=False)
     before = [paths.notebooks_dir(), paths.embedded_data_dir(), paths.output_dir("quick")]

@@ -1,5 +1,6 @@
 """What every approximation of the registry promises, against kernel matrices computed by hand."""
 
+import math
 import pickle
 import tracemalloc
 
@@ -9,6 +10,7 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernlab.approximations import APPROXIMATIONS, NEEDS
@@ -119,11 +121,16 @@ def test_products_of_features_are_the_kernel(case, gamma):
             np.testing.assert_allclose(F @ F.T, K, atol=near)
 
 
-@pytest.mark.parametrize("degree", [1, 2, 5])
+@pytest.mark.parametrize("degree", [1, 2, 5, 8])
 def test_features_of_the_polynomial_map_are_the_papers(degree):
     fitted = made("polynomial", degree=degree, n_centres=20).fit(X)
     expected = (1 + NEW @ X[:20].T) ** degree
     np.testing.assert_allclose(fitted.transform(NEW), expected, rtol=1e-12)
+    scaler, size = MinMaxScaler().fit(9.0 * X - 4.0), math.comb(degree + 3, 3)
+    rows, new = (scaler.transform(9.0 * some - 4.0) for some in (X, NEW))
+    scaled = made("polynomial", degree=degree, scaling="unit").fit(9.0 * X - 4.0)
+    by_hand = (1 + new @ rows[:size].T) ** degree
+    np.testing.assert_allclose(scaled.transform(9.0 * NEW - 4.0), by_hand, rtol=1e-10)
     spanned = made("polynomial-chebyshev", degree=degree).fit(X).transform(NEW)
     missed = expected - spanned @ la.lstsq(spanned, expected)[0]
     assert np.abs(missed).max() < 1e-9  # its space holds all of them

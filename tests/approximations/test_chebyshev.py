@@ -64,7 +64,7 @@ def test_moments_do_not_lose_digits_at_high_degrees(degree):
     seed=st.integers(0, 2**32 - 1),
     constant=st.floats(-2, 2),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_coefficients_of_powers_reproduce_them(d, s, seed, constant):
     X, basis, features = basis_and_features(d, s, m=12, seed=seed)
     slopes = np.random.default_rng(seed).standard_normal((5, d))

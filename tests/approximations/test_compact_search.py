@@ -111,7 +111,7 @@ def test_new_rows_find_their_near_rows(case):
             np.testing.assert_allclose(found[near], squares[near], atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=hnp.arrays(
         np.float64,

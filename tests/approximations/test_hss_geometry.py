@@ -25,7 +25,7 @@ def tree_of(X, **parameters):
 
 
 @pytest.mark.parametrize("rule", SPLITS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.integers(1, 300),
     features=st.integers(1, 5),

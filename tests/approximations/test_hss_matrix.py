@@ -212,7 +212,7 @@ def missed(A, found):
     return la.norm(A[found.rest] - found.E @ A[found.skeleton], axis=1).max(initial=0.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     m=st.integers(2, 150),
     columns=st.integers(1, 300),

@@ -105,7 +105,6 @@ def grown(tmp_path_factory):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.xdist_group("memory promises")
 @pytest.mark.parametrize("case", range(len(FITS)))
 def test_a_fit_takes_what_it_may_or_is_refused(grown, case):
     *_, limit, is_refused = FITS[case]
@@ -114,7 +113,6 @@ def test_a_fit_takes_what_it_may_or_is_refused(grown, case):
     assert taken <= 1.1 * parse_bytes(limit) + 50e6
 
 
-@pytest.mark.xdist_group("memory promises")
 def test_a_file_of_twice_the_memory_taken(grown):
     """A process that grows by less than 64 MB trains on a file of more than 128 MB."""
     taken, refusal = grown[-1]

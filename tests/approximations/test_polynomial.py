@@ -14,19 +14,6 @@ NEW = np.random.default_rng(1).standard_normal((30, 3)) * [1.0, 10.0, 0.1]
 SCALED = MinMaxScaler().fit_transform(X)
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 5, 8])
-def test_features_are_the_papers(degree):
-    fitted = PolynomialMap(degree).fit(X)
-    n = fitted.n_centres_
-    expected = (1.0 + SCALED @ SCALED[:n].T) ** degree
-    np.testing.assert_allclose(fitted.transform(X), expected, rtol=1e-12)
-    scaled_new = MinMaxScaler().fit(X).transform(NEW)
-    expected = (1.0 + scaled_new @ SCALED[:n].T) ** degree
-    np.testing.assert_allclose(
-        fitted.transform(NEW), expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max()
-    )
-
-
 @pytest.mark.parametrize("degree", [1, 2, 4])
 def test_both_bases_span_the_same_functions(degree):
     powers = PolynomialMap(degree).fit(X)
@@ -116,10 +103,5 @@ def test_unscaled_features_are_warned_about_and_scaled_ones_are_not():
 def test_memory_is_predicted_before_it_is_taken():
     with pytest.raises(ValueError, match="beyond 100"):
         PolynomialMap(101).fit(X)
-    wide = np.random.default_rng(0).random((20, 60))
     with pytest.raises(MemoryLimitError, match=r"5,843,355,957 polynomial features .*lower degree"):
         PolynomialMap(7, basis="chebyshev").fit(np.random.default_rng(0).random((20, 80)))
-    with pytest.raises(MemoryLimitError, match="1,891 features"):
-        PolynomialMap(2, n_centres=1891, centres="uniform").fit(wide).set_params(
-            max_memory="100kB"
-        ).transform(wide)

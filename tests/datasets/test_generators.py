@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlab.datasets import generators, load_dataset
@@ -43,7 +43,6 @@ def test_the_bayes_curve_by_hand():
     st.floats(0.01, 0.4),
     st.integers(0, 99),
 )
-@settings(deadline=None)
 def test_fpc_noise_is_exact_and_in_its_region(rows, where, noise, width, seed):
     X, y = generators.fpc_toy(rows, noise=noise, where=where, width=width, seed=seed)
     clean_X, clean = generators.fpc_toy(rows, noise=0, seed=seed)

@@ -55,7 +55,7 @@ def read(text, layout, features, ending="", **options):
 
 
 @given(rows_and_labels([-1, 1, 7]), st.sampled_from(sorted(PACKERS)), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_svmlight_comes_back(made, ending, keep_sparse):
     X, y = made
     text = as_svmlight(X, y)
@@ -73,7 +73,7 @@ def test_svmlight_comes_back(made, ending, keep_sparse):
     st.sampled_from([",", "\t", ";"]),
     st.sampled_from(["csv", "target first", "arff"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_tables_come_back(made, ending, separator, kind):
     (X, y), first = made, kind == "target first"
     words = isinstance(y[0], str)
@@ -88,7 +88,7 @@ def test_tables_come_back(made, ending, separator, kind):
 
 
 @given(hnp.arrays(np.uint8, st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3))))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_idx_comes_back(images):
     images_read = read(as_idx(images), Layout("idx"), images[0].size)
     np.testing.assert_array_equal(images_read.X, images.reshape(len(images), -1))

@@ -45,7 +45,7 @@ def labels_and_sizes(draw):
 
 
 @given(labels_and_sizes(), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_stratified_parts(made, seed):
     y, sizes = made
     parts = stratified_parts(y, sizes, seed)
@@ -133,7 +133,6 @@ matrices = hnp.arrays(np.float64, (8, 3), elements=st.integers(-50, 50).map(floa
 
 
 @given(matrices, matrices, st.sampled_from(["unit", "symmetric", "standard"]))
-@settings(deadline=None)
 def test_training_rows_alone_decide(train, test, kind):
     scaled, scaled_test = scale(kind, train, test)
     again, _ = scale(kind, train, 7 * test + 3)
@@ -153,7 +152,6 @@ def test_training_rows_alone_decide(train, test, kind):
 
 
 @given(matrices, matrices)
-@settings(deadline=None)
 def test_ranges_of_dense_and_sparse_rows(train, test):
     train, test = np.abs(train), np.abs(test)
     varying = np.ptp(train, axis=0) > 0

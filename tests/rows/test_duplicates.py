@@ -19,7 +19,7 @@ def machine(**changes):
     return SparseCholeskySVC(**{"sigma": 0.1, "l": 3, "random_state": 0, "tol": 1e-8} | changes)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(*[st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0])] * 3), min_size=1),
     seed=st.integers(0, 1000),

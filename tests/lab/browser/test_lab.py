@@ -27,11 +27,7 @@ PIXELS = """async (image) => {
   return bytes.reduce((digest, byte) => (31 * digest + byte) | 0, bytes.length);
 }"""
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.timeout(400),
-    pytest.mark.xdist_group("lab"),  # one JupyterLab for all of them
-]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")

@@ -98,15 +98,11 @@ def test_a_notebook_runs_with_parameters_of_ones_own(name, own_file):
         assert not (out / "figures" / "lasn-f4-sweep.png").exists()
 
 
-@pytest.mark.parametrize(
-    ("rbf", "n_others"), [(kernels.RBF, 0), (lambda gamma: kernels.Linear(), 2)]
-)
-def test_with_another_kernel_the_printed_numbers_are_others(own_file, monkeypatch, rbf, n_others):
-    """What is compared of the committed notebooks would notice."""
-    monkeypatch.setitem(kernels.KERNELS, "rbf", rbf)
+def test_with_another_kernel_the_printed_numbers_are_others(own_file, monkeypatch):
+    """What is compared of the committed notebooks would notice; with their own, nbval says."""
+    monkeypatch.setitem(kernels.KERNELS, "rbf", lambda gamma: kernels.Linear())
     texts = run_here("00_start_here", {})
-    assert sum(stored not in printed for stored, printed in texts) >= n_others
-    assert n_others or all(stored in printed for stored, printed in texts)
+    assert sum(stored not in printed for stored, printed in texts) >= 2
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,8 @@ def test_executed_notebook_figures_and_page(write_notebook, tmp_path, monkeypatc
 def test_kernel_is_this_python_whatever_is_installed(write_notebook, tmp_path, monkeypatch):
     decoy = tmp_path / "jupyter" / "kernels" / "python3"
     decoy.mkdir(parents=True)
-    spec = {
-        "argv": ["/nowhere/python", "{connection_file}"],
-        "display_name": "x",
-        "language": "python",
-    }
-    (decoy / "kernel.json").write_text(json.dumps(spec))
+    argv = ["/nowhere/python", "{connection_file}"]
+    (decoy / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "x"}))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     path = write_notebook(cells=["import sys\nprint(sys.executable)"], studies=(), figures=())
     nb = execute_notebook(path, tmp_path / "executed.ipynb")

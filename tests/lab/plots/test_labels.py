@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
-from scipy.optimize import minimize
 
 from kernlab.lab.plots.labels import label_lines, spread
 from kernlab.lab.plots.style import house_style, new_figure
@@ -23,24 +22,6 @@ def test_spread_keeps_order_distance_and_bounds(wanted, distance):
     if len(wanted) > 1:
         promised = min(distance, 1 / (len(wanted) - 1))
         assert np.diff(placed).min() >= promised - 1e-9
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_spread_is_the_least_squares_solution(seed):
-    wanted = np.sort(np.random.default_rng(seed).uniform(0, 1, 5))
-    distance = 0.2
-    constraints = [
-        {"type": "ineq", "fun": lambda p, i=i: p[i + 1] - p[i] - distance} for i in range(4)
-    ]
-    reference = minimize(
-        lambda p: np.sum((p - wanted) ** 2),
-        np.linspace(0, 1, 5),
-        method="SLSQP",
-        bounds=[(0, 1)] * 5,
-        constraints=constraints,
-        options={"ftol": 1e-12},
-    ).x
-    np.testing.assert_allclose(spread(wanted, distance), reference, atol=1e-5)
 
 
 def labelled_boxes(ends, scale="linear", panel=(4.8, 3.4)):

@@ -53,27 +53,20 @@ def test_every_combination_has_a_panel_in_the_order_of_the_table_and_no_other_is
     assert len(marks.panels(table, "dataset")[0].axes) == 2
 
 
-@pytest.mark.parametrize("slope", [-1, 0.5, 1, 2, 3])
-def test_slope_guide_has_its_slope_and_stays_below_the_data(ax, slope):
+@pytest.mark.parametrize(
+    ("data", "slope"), [(-1, -1), (0.5, 0.5), (3, 3), (0.5, 2), (2, 0.5), (-1, 1), (1, -1)]
+)
+def test_slope_guide_has_its_slope_and_stays_below_the_data(ax, data, slope):
     n = np.geomspace(10, 1e5, 9)
-    ax.loglog(n, 3e-6 * n**slope)
-    ax.loglog(n, 1e-6 * n**slope)
-    limits = ax.get_xlim()
-    guide = marks.slope_guide(ax, slope)
-    x, y = guide.get_xdata(), guide.get_ydata()
-    assert np.diff(np.log(y)) / np.diff(np.log(x)) == pytest.approx(slope)
-    assert (y < 1e-6 * x**slope).all()
-    assert ax.get_xlim() == limits
-    assert ax.get_ylim()[0] < y.min()
-
-
-@pytest.mark.parametrize(("data", "guide"), [(0.5, 2), (2, 0.5), (-1, 1), (1, -1)])
-def test_slope_guide_stays_below_data_of_another_slope(ax, data, guide):
-    n = np.geomspace(10, 1e5, 9)
+    ax.loglog(n, 9.0 * n**data)
     ax.loglog(n, 3.0 * n**data)
-    x, y = marks.slope_guide(ax, guide).get_data()
+    limits = ax.get_xlim()
+    x, y = marks.slope_guide(ax, slope).get_data()
+    assert np.diff(np.log(y)) / np.diff(np.log(x)) == pytest.approx(slope)
     along = np.geomspace(*x, 50)
     assert (np.exp(np.interp(np.log(along), np.log(x), np.log(y))) < 3.0 * along**data).all()
+    assert ax.get_xlim() == limits
+    assert ax.get_ylim()[0] < y.min()
 
 
 def test_heatmap_shows_medians_in_order_and_leaves_gaps_open(ax):

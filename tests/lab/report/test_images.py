@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from kernlab.lab.report import page
 from kernlab.lab.report.outputs import Picture
 from kernlab.lab.report.page import embed
 
 
-def picture(folder, name, svg=1000, png=1200):
+def picture(folder, name, svg=1000, png=400):
     """A figure with an SVG of a given size in bytes and a PNG of a given width in pixels."""
     paths = {"svg": None, "png": None}
     if svg:
@@ -31,7 +32,7 @@ def decoded(address):
 
 @pytest.mark.parametrize(
     ("svg", "png", "kind"),
-    [(1000, 1200, "svg"), (400_000, 1200, "png"), (0, 1200, "png"), (400_000, 0, "svg")],
+    [(1000, 400, "svg"), (400_000, 400, "png"), (0, 400, "png"), (400_000, 0, "svg")],
 )
 def test_a_small_svg_is_taken_as_it_is_and_the_png_for_a_large_or_missing_one(
     tmp_path, svg, png, kind
@@ -42,14 +43,15 @@ def test_a_small_svg_is_taken_as_it_is_and_the_png_for_a_large_or_missing_one(
     assert decoded(address)[1] == getattr(one, kind).read_bytes()
 
 
-def test_the_budget_makes_the_largest_smaller_and_leaves_the_others(tmp_path):
+def test_the_budget_makes_the_largest_smaller_and_leaves_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "_SMALL_WIDTH", 300)  # few colours are sought slowly in noise
     pictures = [picture(tmp_path, "small"), picture(tmp_path, "large", svg=0)]
     free = embed(pictures)
     small, large = embed(pictures, budget=len(free[0]) + len(free[1]) // 2)
     assert small == free[0]
     kind, content = decoded(large)
     assert kind == "image/png"
-    assert Image.open(io.BytesIO(content)).width == 900
+    assert Image.open(io.BytesIO(content)).width == 300
     assert len(small) + len(large) <= len(free[0]) + len(free[1]) // 2
 
 

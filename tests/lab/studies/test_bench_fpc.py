@@ -1,6 +1,5 @@
 """The bench of FPC: every kind of point runs, and the comparison says what was asked of it."""
 
-import pandas as pd
 import pytest
 from quick_rows import table_of
 
@@ -46,17 +45,3 @@ def test_the_comparison_has_a_line_for_all_that_ran(table):
     assert (small["asked"] == "").all(), "what is asked of millions is not asked of thousands"
     # Growth is none where the process has held as much before.
     assert (small["memory"] >= 0).all()
-
-
-def test_the_standard_grid_is_the_whole_table():
-    points = STUDY.grid("standard")
-    kinds = pd.DataFrame(
-        [{"set": p.dataset, "method": p.method, "kind": p.variant} for p in points]
-    )
-    assert {"SVC-RBF", "SVC-Poly"} <= set(kinds.loc[kinds["kind"] == "fit", "method"])
-    per_set = kinds[kinds["kind"] == "Table II"].groupby("set").size()
-    assert len(per_set) == 9
-    assert set(per_set) == {20}
-    sizes = {p["rows"] for p in points if p.variant == "scaling"}
-    assert (min(sizes), max(sizes)) == (400_000, 4_000_000)
-    assert {p["centres"] for p in points if p.variant == "massive"} == {1287, 1652, 435, 498}

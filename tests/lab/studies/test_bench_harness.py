@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kernlab.lab.bench import harness
 from kernlab.lab.bench.harness import COLUMNS, Asked, Growth, compared
-from kernlab.lab.catalogue import STUDIES
+from kernlab.lab.catalogue import STUDIES, study
 
 
 def row(dataset, method, seconds, **more):
@@ -80,6 +80,32 @@ def test_measured_rates_are_those_of_a_computer():
     assert 1e6 < rates.exponentials < 1e12
 
 
+ASKING = {id: study for id, study in STUDIES.items() if study.comparison is not None}
+COLUMNS_MEASURED = (
+    *("test_accuracy", "fit_seconds", "solve_seconds", "predict_seconds", "compress_seconds"),
+    *("roofline_seconds", "peak_bytes", "child_peak_bytes", "worker_bytes", "client_bytes"),
+    *("data_bytes", "n_iter", "objective", "dual_objective", "gap", "sampled_error"),
+    *("factor_seconds", "approximate_seconds", "smallest_rank", "solve_residual"),
+)
+
+
+@pytest.mark.parametrize("id", ASKING)
+def test_every_line_that_is_asked_for_has_its_points_and_those_it_is_compared_with(id):
+    """On rows that measure 1 at every point of the profiles."""
+    beside = study(id, old=".") if id == "bench-limit" else ASKING[id]
+    points = [p for profile in ("quick", "standard") for p in beside.grid(profile)]
+    sizes = {name: n for n, name in enumerate(p.dataset for p in points)}
+    rows = [
+        row(p.dataset, p.method, 1.0, variant=p.variant, n_train=p.get("rows", sizes[p.dataset]))
+        | {"n_landmarks": sizes[p.dataset], "sigma": 1.0, **p.parameters}
+        for p in points
+    ]
+    table = pd.DataFrame(rows).assign(**dict.fromkeys(COLUMNS_MEASURED, 1.0))
+    for asked in ASKING[id].comparison.args[0]:
+        lines = pd.DataFrame(asked.lines(table))
+        assert len(lines), asked
+        assert getattr(asked, "against", None) is None or lines["ratio"].notna().any(), asked
+
+
 def test_every_bench_of_a_system_says_what_was_asked():
-    asking = {id for id, study in STUDIES.items() if study.comparison is not None}
-    assert {"bench-nystrom", "bench-sparse", "bench-hss", "bench-fpc"} <= asking
+    assert {"bench-nystrom", "bench-sparse", "bench-hss", "bench-fpc"} <= set(ASKING)

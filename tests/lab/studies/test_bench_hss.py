@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from quick_rows import measured
 
-from kernlab.lab.bench import hss as bench_hss
 from kernlab.lab.bench.hss import (
     CONVERGED,
     EXACT,
     HSS,
-    NINE,
     PAPERS_MODE,
-    SCALING,
     resampled,
 )
 from kernlab.lab.catalogue import STUDIES
@@ -64,18 +61,3 @@ def test_growing_rows_are_in_single_precision_and_all_different():
     assert len(np.unique(moved[:, 0])) > 990
     shift = moved - X[labels]
     np.testing.assert_allclose(shift.std(axis=0), 0.1 * X.std(axis=0), rtol=0.1)
-
-
-def test_every_row_that_is_asked_for_has_its_points():
-    points = STUDY.grid("standard")
-    for name in bench_hss.SETS:
-        for variant in ("table 4", "table 5"):
-            found = [p for p in points if (p.dataset, p.variant) == (name, variant)]
-            assert {HSS, PAPERS_MODE} <= {p.method for p in found}
-            assert sum(p.method == HSS for p in found) == bench_hss.REPEATS
-    assert {p["rows"] for p in points if p.variant == SCALING} >= {10**5, 10**6}
-    assert {p["digits"] for p in points if p.dataset == "cube"} >= {2, 8}
-    assert {p.dataset for p in points if p.variant == CONVERGED and p.method == EXACT} >= {
-        "skin_nonskin"
-    }
-    assert [p.dataset for p in points if p.variant == NINE] == ["ijcnn1"] * bench_hss.REPEATS

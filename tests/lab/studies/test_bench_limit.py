@@ -7,8 +7,8 @@ import pytest
 from quick_rows import table_of
 
 import kernlab
-from kernlab.lab.bench.limit import OLD, THIS, WORKS, census
-from kernlab.lab.catalogue import STUDIES, study
+from kernlab.lab.bench.limit import OLD, THIS, census
+from kernlab.lab.catalogue import study
 
 HERE = str(Path(kernlab.__file__).parents[1])
 
@@ -36,11 +36,6 @@ def test_a_checkout_without_kernlab_is_not_run(tmp_path):
     (point,) = (p for p in beside.grid("quick") if p.method == OLD)
     with pytest.raises(NotRun, match="no kernlab in"):
         beside.measure(point, 0)
-
-
-def test_without_choice_all_of_the_real_work_is_measured():
-    points = STUDIES["bench-limit"].grid("standard")
-    assert {p.dataset for p in points} == {n for n in WORKS if not n.startswith("tiny")}
 
 
 def test_rows_of_a_census_are_categories():

@@ -39,20 +39,6 @@ def test_near_rows_are_held_as_rows_grow(table):
     assert scaling["near_rows"].between(30, 60).all()
 
 
-def test_every_line_that_is_asked_for_has_its_points():
-    points = STUDY.grid("standard")
-    for one in bench_sparse.ASKED[:6]:
-        found = {point.method for point in points if point.variant == one.of["variant"]}
-        assert {one.of["method"], *(one.against or {}).values()} <= found
-    for name in bench_sparse.REAL:
-        curve = [point for point in points if point.dataset == name]
-        assert {point["share"] for point in curve} == set(bench_sparse.SHARES)
-        assert {NEWTON, EXACT} <= {point.method for point in curve}
-    assert {point["rows"] for point in points if point.variant == "scaling"} >= {10**5, 10**6}
-    predicted = [STUDY.predict_seconds(point) for point in points]
-    assert sum(seconds is not None for seconds in predicted) == len(bench_sparse.SECONDS)
-
-
 def sized(n_bytes):
     print("among the answer")
     return int(np.ones(n_bytes // 8).sum())

@@ -3,7 +3,7 @@
 import pytest
 from quick_rows import table_of
 
-from kernlab.lab.bench.trust import GENERATED, MACHINES, SETS
+from kernlab.lab.bench.trust import MACHINES
 from kernlab.lab.catalogue import STUDIES, study
 
 
@@ -24,10 +24,3 @@ def test_a_fit_is_measured_beside_its_promise():
     assert table["is_kept"].all()
     assert (table["ratio"] == table["grown_bytes"] / 30e6).all()
     assert of.key_figures(table)["promises kept"] == f"{len(table)} of {len(table)}"
-
-
-def test_the_standard_profile_runs_all_of_it():
-    points = STUDIES["trust-defaults"].grid("standard")
-    assert {p.dataset for p in points} == {*GENERATED, *SETS}
-    machines = {p.method for p in STUDIES["trust-memory"].grid("standard")}
-    assert machines == {name for name in MACHINES if hasattr(MACHINES[name](), "max_memory")}
