@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils.validation import check_random_state
 
 from kernlab.estimators.machine import SOLVER, WHERE_USED, Classifier, fit_together, same, some_rows
-from kernlab.estimators.sweep import warn_if_no_better
+from kernlab.estimators.sweep import warn_if_no_better, yardsticks
 from kernlab.rows import is_collection, validate_rows
 
 
@@ -62,7 +62,7 @@ def _with_best_degree(machine, X, y, sample_weight):
         best = machine.with_params(degree=degree).fit(X, y, sample_weight)
     best.validation_accuracy_ = {s: accuracies[s] / len(splits) for s in sorted(degrees)}
     advice = "Try another basis, scale the features, raise max_degree, or take LASN."
-    warn_if_no_better(machine, accuracies[degree] / len(splits), rows, advice)
+    warn_if_no_better(machine, accuracies[degree] / len(splits), yardsticks(rows), advice)
     best.timings_ |= {"choose degree": choosing, "total": time.perf_counter() - began}
     return best
 

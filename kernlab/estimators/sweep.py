@@ -264,15 +264,26 @@ def _over_folds(folds, metric):
 
 
 # ------------------------------------------------------------------------------ a yardstick
-def warn_if_no_better(machine, accuracy, rows, advice):
-    """Warn, with the figures, where the accuracy on rows that were held out is not above the share
-    of the most frequent class, or clearly below that of a linear machine on some of the rows."""
+def yardsticks(rows):
+    """The share of the most frequent class, and the accuracy of a linear machine on some of the
+    rows (0.0 where they are too few, or have too many features)."""
     counts = np.unique(rows.labels, return_counts=True)[1]
-    majority, linear = counts.max() / counts.sum(), 0.0
-    if counts.min() >= 3 * LINEAR_FOLDS and rows.shape[1] <= MOST_FOR_LINEAR:
-        linear = _linear_accuracy(rows)
-    if accuracy > majority and accuracy >= linear - CLEARLY:
+    enough = counts.min() >= 3 * LINEAR_FOLDS and rows.shape[1] <= MOST_FOR_LINEAR
+    return counts.max() / counts.sum(), _linear_accuracy(rows) if enough else 0.0
+
+
+def is_better(accuracy, majority, linear):
+    """Whether an accuracy is above the most frequent class's, and not clearly below a linear
+    machine's."""
+    return accuracy > majority and accuracy >= linear - CLEARLY
+
+
+def warn_if_no_better(machine, accuracy, others, advice):
+    """Warn, with the figures, where the accuracy on rows that were held out is not better than the
+    `yardsticks` of the rows."""
+    if is_better(accuracy, *others):
         return
+    majority, linear = others
     beside = f", and a linear machine {100 * linear:.1f} %" if linear else ""
     warnings.warn(
         f"{type(machine).__name__} is right on {100 * accuracy:.1f} % of held-out rows, where the "

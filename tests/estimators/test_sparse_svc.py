@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from references import optimum
-from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_classification, make_moons
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import LinearSVC
 
@@ -13,6 +13,7 @@ from kernlab import SparseCholeskySVC, sweep
 from kernlab.approximations.compact import NearlyDiagonalWarning
 from kernlab.approximations.compact import approximation as compact
 from kernlab.datasets.generators import swiss_roll
+from kernlab.estimators import sparse
 from kernlab.estimators.sparse import best_sigma, cross_validate_sigma
 from kernlab.runtime import MemoryLimitError
 
@@ -190,3 +191,30 @@ def test_no_better_than_the_majority_or_a_line_is_told_with_the_figures():
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*held-out")
         SparseCholeskySVC(sigma="cv", solver="newton").fit(*make_moons(300, random_state=0))
+
+
+# ------------------------------------------------------------- a width that nobody chose
+def test_a_machine_by_default_tells_where_a_linear_one_is_better():
+    rows, labels = make_classification(600, 30, n_informative=10, random_state=0)
+    told = r"right on \d\d\.\d % of held-out rows, .* a linear machine \d\d\.\d %.* take LASN"
+    for weights in (None, np.full(600, 2.0)):
+        with pytest.warns(UserWarning, match=told):
+            fitted = SparseCholeskySVC(solver="newton").fit(rows, labels, weights)
+    assert fitted.timings_["hold out"] > 0
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*held-out")
+        SparseCholeskySVC(sigma=fitted.sigma_, solver="newton").fit(rows, labels)
+        SparseCholeskySVC(solver="newton").fit(X, Y)
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "none"])
+def test_rows_that_are_right_without_themselves_are_right_when_left_out(intercept):
+    rows, labels = X[:80], Y[:80]
+    given = machine(C=3.0, sigma=0.3, solver="newton", intercept=intercept, tol=1e-8)
+    least = sparse._right_without_themselves(given.fit(rows, labels), labels)
+    right = 0
+    for i in range(80):
+        others = np.arange(80) != i
+        given.fit(rows[others], labels[others])
+        right += given.predict(rows[[i]])[0] == labels[i]
+    assert 0.5 < least <= right / 80
