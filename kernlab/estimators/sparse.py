@@ -143,14 +143,15 @@ def _hold_against_others(machine, X, y, sample_weight):
     if weights is not None:
         rows, weights = some_rows(rows, np.flatnonzero(weights)), weights[weights > 0]
     rarest = np.unique(rows.labels, return_counts=True)[1].min()
-    if rarest < N_FOLDS:
+    # Beside the machine there are copies of rows: of those fitted, scaled ones, and their blocks.
+    room = memory_limit(machine.max_memory) - machine.nbytes_ - 3 * rows.nbytes
+    if rarest < N_FOLDS or room <= 0:
         return
     others = yardsticks(rows)
     if weights is None and is_better(_right_without_themselves(machine, rows.labels), *others):
         return
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     train, held_out = next(folds.split(rows.labels, rows.labels))
-    room = max(1, memory_limit(machine.max_memory) - machine.nbytes_)
     other = machine.with_params(max_memory=room, verbose=False, class_weight=None)
     weights = None if weights is None else weights[train]
     try:
