@@ -45,6 +45,7 @@ LANDMARKS = Choice((50, 200), (100, 400, 1500))
 SETS = Choice(("magic",), ("magic", "a9a", "ijcnn1", "cod-rna", "mnist"))
 MOST_ROWS = {"exact + Newton": 4000, "Nystrom + interior point": 20_000}
 CAP = Choice(20.0, 60.0, 3600.0)
+TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3  # within which predictions are wanted
 
 
 @catalogued("costs", "Predicted and measured time and memory", paper="across")
