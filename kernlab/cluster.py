@@ -159,7 +159,7 @@ class ClusterFeatures(Features):
     @property
     def is_mapped(self):
         """Whether workers keep values, and products of features are of moderate size."""
-        return hasattr(self.approximation, "map_")
+        return self.approximation.map_ is not None
 
     def _brought(self, rows, room):
         return self.approximation.transform(self.rows.block(rows))

@@ -219,6 +219,7 @@ class FeatureMap(Approximation):
     """
 
     dtype = None
+    map_ = None  # where features are kernel values of landmarks times a matrix, that matrix
 
     def _block(self, X):
         raise NotImplementedError(f"{type(self).__name__} does not say what its features are")

@@ -28,7 +28,6 @@ from types import MappingProxyType
 import numpy as np
 import scipy.linalg as la
 
-from kernlab.cluster import ClusterFeatures
 from kernlab.features import Features, as_features, warn_of_slow_passes
 from kernlab.parameters import check_parameters, one_of
 from kernlab.runtime import memory_limit, on_single_blas_thread
@@ -53,6 +52,7 @@ from kernlab.solvers.problems import (
     intervals_for,
     observed_order,
     row_costs,
+    start_values,
     warn_unless_converged,
 )
 
@@ -116,7 +116,7 @@ def solve_newton(
     labels are not negative; those of targets are the a_i of `core`.
     """
     rows, tol, max_iter = as_features(F), given.tol, given.max_iter
-    call = Call(y, C, given.start, isinstance(rows, ClusterFeatures))
+    call = Call(y, C, given.start, on_cluster=True)
     check_parameters({"gap_tol": gap_tol, "intercept": intercept})
     one_of("auto", *PRECONDITIONERS)(method, "method")
     iteration_for = problems_on(rows, (loss, epsilon, intercept), (method, eta), given, call)
@@ -298,11 +298,13 @@ def together(generators, multiply=None):
 
 def checked_start(start, size, wanted, what, padded=False):
     """Coefficients and intercept to begin from, given or a result's, `padded` by zeros or not."""
-    is_result = isinstance(start, SolverResult)
-    u, b = (start.coefficients, start.intercept) if is_result else start
+
+    def of_result(result):
+        missing = max(0, size - len(result.coefficients)) if padded else 0
+        return np.pad(result.coefficients, (0, missing)), result.intercept
+
+    u, b = start_values(start, of_result)
     u = np.array(u, dtype=np.float64)
-    if padded and is_result and len(u) < size:
-        u = np.pad(u, (0, size - len(u)))
     if u.shape != (size,) or not (np.all(np.isfinite(u)) and np.isfinite(b)):
         raise ValueError(f"start must be {wanted}: {size} finite {what} and an intercept")
     return u, float(b)
