@@ -24,16 +24,16 @@ ALLOWED = 0.005  # of error, above the best kernel machine of the showdown
 
 @catalogued("recommended", "What recommend finds in a minute", paper="across")
 def recommended(
-    profile, datasets=Choice(("magic",), tuple(SETS)), seconds: Positive = Choice(5.0, 60.0),
+    profile, datasets=Choice(("magic",), tuple(SETS)), budget: Positive = Choice(5.0, 60.0),
     repeats=Choice(1, 1, 5), seed=0,
 ):  # fmt: skip
     """Does `recommend` reach the error of the best kernel machine, told nothing but its budget?
 
-    `seconds` are for all that it does: looking at the rows, search, and fit.
+    `budget` is the seconds for all that it does: looking at the rows, search, and fit.
     """
     train, test = BUDGETS[profile][:2]
     size = {"rows": train, "test_rows": test, "scaling": scaling_of}
-    return product(datasets, "recommend", repeats=repeats, seconds=seconds, **size)
+    return product(datasets, "recommend", repeats=repeats, budget=budget, **size)
 
 
 @recommended.measure(timing=True, by_the_clock=True)
@@ -43,7 +43,7 @@ def measure_recommended(point, seed):
     data = loaded(point.dataset, point["scaling"], *limits, point.repeat)
     _compiled()
     found = recommend(
-        data.X_train, data.y_train, seconds=point["seconds"], memory=MEMORY, fit=True,
+        data.X_train, data.y_train, seconds=point["budget"], memory=MEMORY, fit=True,
         random_state=seed % 2**31,
     )  # fmt: skip
     machine = found.estimator

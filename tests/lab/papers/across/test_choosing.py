@@ -11,7 +11,7 @@ from kernlab.lab.papers.across import choosing
 
 @pytest.fixture(scope="module")
 def table():
-    return table_of(get_study("recommended", datasets=["banknote"], seconds=3.0))
+    return table_of(get_study("recommended", datasets=["banknote"], budget=3.0))
 
 
 def test_recommend_is_held_to_its_budget_and_to_rows_it_has_not_seen(table):
