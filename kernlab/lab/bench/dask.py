@@ -21,7 +21,7 @@ from kernlab.lab.engine import Choice, NotRun, catalogued, product
 from kernlab.lab.engine.measuring import most_held
 from kernlab.lab.papers.common.fitting import seconds_of
 from kernlab.rows import as_rows
-from kernlab.runtime import Stopwatch, on_one_thread
+from kernlab.runtime import on_one_thread
 from kernlab.solvers.newton import solve_newton
 from kernlab.solvers.newton.cluster import Setting, evaluate_part
 
@@ -36,8 +36,9 @@ WORKS = {  # features, dtype, rows
     PATH: (22, "float64", 2_000_000),
 }
 QUICK_ROWS, LANDMARKS = 20_000, 200
-SCALED = Choice((100_000, 50), (500_000, 200))  # rows of a worker, landmarks
+SCALED = Choice((100_000, 50), (2_000_000, 200))  # rows of a worker, landmarks
 TARGET = (1_000_000_000, 28, 1000)  # rows, features, landmarks
+REPEATS = 3  # of what is timed for the model; medians count
 WORKERS = (1, 2, 10, 100)
 LARGE_WORKER = 64e9  # bytes
 
@@ -220,21 +221,29 @@ def costs_of_block(rows, columns, k):
     machine = LASN(k, gamma=1.0 / columns, random_state=0).fit(X[:20_000], y[:20_000])
     labels, x = machine.classes_, np.append(machine.coef_, machine.intercept_)
     setting = Setting(Column(0, labels, labels[:, None], None), "squared_hinge", 0.1)
-    clock, single = Stopwatch(), np.dtype(np.float32)
+    single = np.dtype(np.float32)
+
+    def timed(function, *arguments):
+        function(*arguments)  # what is compiled, and pages of memory, are there after it
+        return seconds_of(partial(function, *arguments), REPEATS)
+
     with on_one_thread():
-        for stage in ("warm", "features"):
-            with clock.stage(stage):
-                part = Part(machine.approximation_, 10**9, True, X, y, None)
-        with clock.stage("first"):
-            sums = evaluate_part(part, setting, x, None, single)
-        with clock.stage("pass"):
-            evaluate_part(part, setting, x * (1 + 1e-12), x, single)
-        with clock.stage("factor"):
-            np.linalg.cholesky(np.eye(k + 1))
-    spent, active = clock.timings, max(1.0, float(sums[1]))
-    each = {name: spent[name] / rows for name in ("features", "pass")}
-    gram = max(0.0, spent["first"] - spent["pass"]) / active
-    return each | {"product": gram, "factor": spent["factor"], "active": active / rows}
+        part, features = timed(Part, machine.approximation_, 10**9, True, X, y, None)
+        sums, first = timed(evaluate_part, part, setting, x, None, single)
+        _, again = timed(evaluate_part, part, setting, x * (1 + 1e-12), x, single)
+        _, factor = timed(np.linalg.cholesky, np.eye(k + 1))
+    active = max(1.0, float(sums[1]))
+    each = {"features": features / rows, "pass": again / rows, "active": active / rows}
+    return each | {"product": max(0.0, first - again) / active, "factor": factor}
+
+
+def costs_on(client, *sizes):
+    """`costs_of_block` by all workers at once: on one machine they share its memory. Means."""
+    workers = client.nthreads()
+    found = client.gather(
+        [client.submit(costs_of_block, *sizes, workers=[one], pure=False) for one in workers]
+    )
+    return {name: float(np.mean([costs[name] for costs in found])) for name in found[0]}
 
 
 def modelled(costs, rows, workers, *, reductions, products, overhead, before, kept=1.0):
@@ -242,7 +251,7 @@ def modelled(costs, rows, workers, *, reductions, products, overhead, before, ke
 
     Parameters
     ----------
-    costs : of `costs_of_block`
+    costs : of `costs_on`
     reductions : how many; each takes an `overhead` and a factor
     products : how many times all rows were multiplied
     before : seconds until features are formed
@@ -264,7 +273,7 @@ def _measure_scaling(point, seed):
     """Fits by 1 and by 2 workers, with as many rows each, beside the model; and what the model says
     of a far larger one."""
     n, k, p = point["rows"], point["landmarks"], point["columns"]
-    costs, found = costs_of_block(n // 4, p, k), []
+    found = []
     for workers in range(1, PROCESSES + 1):
         with local_cluster(workers) as client:
             X, y = persisted(client, *generated(workers * n, p, blocks=4 * workers))
@@ -273,6 +282,9 @@ def _measure_scaling(point, seed):
             _, seconds = seconds_of(partial(machine.fit, X, y))
             spent = machine.timings_
             told = {"overhead": _overhead(client, k)}
+            costs = costs_on(client, n // 4, p, k)
+            large = TARGET if n > 200_000 else (100 * n, p, k)
+            costs_of_large = costs_on(client, QUICK_ROWS, *large[1:])
         trace = machine.result_.trace
         told["reductions"] = 3 + sum(1 + (row["step"] not in (0.0, 1.0)) for row in trace)
         first = costs["active"] * workers * n  # where the steps begin
@@ -285,13 +297,12 @@ def _measure_scaling(point, seed):
                 "model_seconds": modelled(costs, workers * n, workers, **told),
             }
         )
-    rows, columns, large = TARGET if n > 200_000 else (100 * n, p, k)
-    costs = costs_of_block(QUICK_ROWS, columns, large)
+    rows, _, large = large
     waiting = told["overhead"] * (large / k) ** 2
     for workers in WORKERS:  # a tree of sums has a level more for eight times as many workers
         told["overhead"] = waiting * (1.0 + np.log(workers) / np.log(8.0))
         kept = min(1.0, 0.6 * LARGE_WORKER * workers / (4.0 * rows * large))
-        seconds = modelled(costs, rows, workers, **told, kept=kept)
+        seconds = modelled(costs_of_large, rows, workers, **told, kept=kept)
         found.append(
             {"workers": workers, "rows_in_all": rows, "landmarks_in_all": large}
             | {"fit_seconds": np.nan, "model_seconds": seconds}
