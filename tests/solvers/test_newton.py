@@ -102,28 +102,6 @@ def test_convergence_is_quadratic_and_in_few_unit_steps():
     assert found.observed_order > 1.5
 
 
-def test_a_shorter_or_longer_step_takes_no_other_pass_over_all_rows(monkeypatch):
-    """Scores change linearly along a direction."""
-    passes, evaluate = [], Features.evaluate
-
-    def counted(*given):
-        passes.append(1)
-        return evaluate(*given)
-
-    monkeypatch.setattr(Features, "evaluate", counted)
-    F, y = problem(n=2000, p=20)
-    weights = np.random.default_rng(0).integers(0, 3, 2000)
-    for intercept in INTERCEPTS:
-        passes.clear()
-        given = {"C": 10.0, "intercept": intercept, "sample_weight": weights, "warm_up": False}
-        found = tight(F, y, **given)
-        assert found.trace_table()["step"].iloc[1] not in (0.0, 1.0)
-        assert len(passes) == 1 + found.n_iter
-        again = solve_newton(F, y, start=found, tol=1e-9, gap_tol=1e-9, **given)
-        assert again.n_iter == 0  # its scores, value and gradient are those of its place
-        assert again.objective == pytest.approx(found.objective, rel=1e-13)
-
-
 def test_a_start_may_have_the_first_features_only():
     F, y = problem()
     narrow = tight(F[:, :4], y)

@@ -179,10 +179,9 @@ class Iteration:
     A subclass adds the space, as generators that yield what they want multiplied (see `together`):
     `violation(C)` of the optimality conditions at `point`; `is_proven(C, proof)`, whether it is as
     good as that says; `direction(C, violation)`, or None, and what it cost; `moved(direction,
-    step, unit)`, the point there, from that at step 1 where it is known; `stuck(C, proof)`, the
-    point to go on from, or whether that is good. And, as functions, `along(direction, unit)`: by
-    how much the scores change, <u, d> and <d, d>; `suffices(unit, direction, descent, C)`: whether
-    the unit step will do.
+    step)`, the point there; `stuck(C, proof)`, the point to go on from, or whether that is good.
+    And, as functions, `along(direction, unit)`: by how much the scores change, <u, d> and <d, d>;
+    `suffices(unit, direction, descent, C)`: whether the unit step will do.
     """
 
     rounding = 0.0  # of the objective, which may go up by so much, relatively
@@ -223,7 +222,7 @@ class Iteration:
         if self.suffices(unit, direction, descent, C):
             return unit, 1.0
         step = self.best_step(direction, unit, C)
-        moved = yield from self.moved(direction, step, unit)
+        moved = yield from self.moved(direction, step)
         least = point.objective(C) * (1.0 + self.rounding)
         return (moved, step) if moved.objective(C) < least else (None, 0.0)
 
@@ -330,15 +329,6 @@ class Problem:
         scores, value, by_w, by_b = self.rows.evaluate(x[:-1], x[-1], *self.intervals.limits)
         by_b = 0.0 if self.intercept == "none" else by_b
         return Point(self, x, scores, value, np.append(by_w, by_b))
-
-    def at_scores(self, x, scores):
-        """The point x, of which the scores are known: a pass over the active rows alone."""
-        residuals = self.intervals.residuals(scores)
-        pulls = 2.0 * self.intervals.costs * residuals
-        live = np.flatnonzero(pulls)
-        by_w = self.rows.rdot(pulls[live], live)
-        by_b = 0.0 if self.intercept == "none" else pulls.sum()
-        return Point(self, x, scores, 0.5 * float(pulls @ residuals), np.append(by_w, by_b))
 
     def hessian_product(self, v, C, rows, dtype=np.float64):
         """V v, over the active rows named, with sums in `dtype`."""
@@ -577,11 +567,8 @@ class FeatureIteration(Iteration):
             self.preconditioner = finer
 
     @at_once
-    def moved(self, direction, step, unit=None):
-        x = self.point.x + step * direction
-        if unit is None or not 0.0 < step <= 2.0:  # farther away rounding of scores would grow
-            return self.problem.at(x)
-        return self.problem.at_scores(x, (1.0 - step) * self.point.scores + step * unit.scores)
+    def moved(self, direction, step):
+        return self.problem.at(self.point.x + step * direction)
 
     def suffices(self, unit, direction, descent, C):
         return abs(unit.slope_along(direction, C)) <= FLAT * abs(descent)
