@@ -16,6 +16,7 @@ from kernlab.approximations import Nystrom
 from kernlab.features import Features
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_newton
+from kernlab.solvers.newton import core
 from kernlab.solvers.newton.preconditioners import ActiveGram
 
 INTERCEPTS = ("free", "penalised", "none")
@@ -198,6 +199,21 @@ def test_means_of_groups_precondition_to_the_same_optimum(intercept):
         assert "means of groups" in ours.message
         products = [result.trace_table()["products"].sum() for result in (ours, slow)]
         assert products[0] < 0.6 * products[1]
+
+
+def test_where_means_of_groups_lead_nowhere_the_gram_matrix_is_taken(monkeypatch):
+    rows, F, y = at_landmarks()
+    real = core.newton_direction
+
+    def in_vain(point, gradient, C, mu, near):
+        direction, products = real(point, gradient, C, mu, near)
+        return direction * near.is_exact, products
+
+    monkeypatch.setattr(core, "newton_direction", in_vain)
+    found = solve_newton(rows, y, C=10.0, method="grouped", gap_tol=1e-8)
+    assert found.converged
+    exact = solve_newton(F, y, C=10.0, method="direct", gap_tol=1e-8)
+    assert found.objective == pytest.approx(exact.objective, rel=1e-7)
 
 
 @INTERCEPT

@@ -579,7 +579,15 @@ class FeatureIteration(Iteration):
         return changes, float(weighted @ self.point.x), float(weighted @ direction)
 
     def _stopped(self, C, gap_tol):
+        """Directions from means of groups may gain nothing long before the optimum: those of G
+        itself are tried then. Where they were, rounding is what leaves no decrease."""
+        is_good = self._gap_is_below(C, gap_tol)
+        near = self.preconditioner
+        finer = None if is_good or near is None or near.is_exact else near.finer()
+        if finer is not None:
+            self.preconditioner = finer
+            return self.point
         self.notes.append("stopped where rounding leaves no decrease")
-        return self._gap_is_below(C, gap_tol)
+        return is_good
 
     stuck = at_once(_stopped)

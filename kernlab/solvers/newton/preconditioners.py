@@ -43,6 +43,7 @@ DIRECT = {"rows": 1.1, "factors": 5 * 2 / 3, "products": 9}
 GROUPED = {"factors": 2 + 2 / 3, "times": 2, "products": 50}
 OVERDUE = 1.5  # means are taken again when staleness has cost so many times as much
 MOST_FEATURES = {"direct": 6000, "grouped": 16_000}  # whose factors are worth their time
+FEW_OPERATIONS = 2e12  # for a Gram matrix of more features, where nothing else helps
 
 
 def newton_direction(point, gradient, C, mu, preconditioner=None):
@@ -117,6 +118,7 @@ def cheapest(rows, n_active, max_memory=None):
 class Preconditioner:
     """A matrix for G, in double precision, and solves with I + 2 C G."""
 
+    is_exact = False
     most_products = 30  # after which a factor is no help
     precision_of_products = factored_in = dtype = DOUBLE
     note = None  # what a result says of it
@@ -194,6 +196,8 @@ class Unpreconditioned(Preconditioner):
 class ActiveGram(Preconditioner):
     """G itself."""
 
+    is_exact = True
+
     def __init__(self, rows, costs, dtype=None):
         super().__init__(rows, costs)
         much = rows.precision == SINGLE or rows.shape[0] * rows.shape[1] >= MANY_VALUES
@@ -235,8 +239,9 @@ class GroupedGram(Preconditioner):
 
     def finer(self):
         """G itself, where the means of groups stand badly for their rows."""
-        is_possible = self.rows.shape[1] <= MOST_FEATURES["direct"]
-        return ActiveGram(self.rows, self.costs) if is_possible else None
+        k, n_active = self.rows.shape[1], np.count_nonzero(self.active)
+        is_worth_it = k <= MOST_FEATURES["direct"] or n_active * k**2 <= FEW_OPERATIONS
+        return ActiveGram(self.rows, self.costs) if is_worth_it else None
 
     def update(self, active):
         """Take the means again where that pays; returns the number that were multiplied."""
