@@ -17,6 +17,7 @@ import pandas as pd
 
 from kernlab.lab.engine.errors import StudyError
 from kernlab.paths import output_dir
+from kernlab.rows.text import EXACT_NUMBERS
 
 OK, FAILED, NOT_RUN = "ok", "failed", "not run"
 DATA_MISSING = "data not found"  # how the message of a row begins that had none
@@ -142,5 +143,5 @@ def table_of(text):
     return pd.read_csv(
         StringIO(text), dtype={name: str for name in names if name in TEXT}, keep_default_na=False,
         na_values={name: [""] for name in names if name not in TEXT},
-        float_precision="round_trip", low_memory=False,
+        low_memory=False, **EXACT_NUMBERS,
     )  # fmt: skip
