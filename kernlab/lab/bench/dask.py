@@ -2,7 +2,7 @@
 what more workers would bring.
 
 Rows are generated on the workers. The model adds up what was measured by itself: the seconds of
-each stage for a row of one block, and the overhead of one reduction.
+each stage for a row, by a fit of few rows, and the overhead of one reduction.
 """
 
 import logging
@@ -14,16 +14,14 @@ import numpy as np
 import pandas as pd
 
 from kernlab.approximations import Nystrom
-from kernlab.cluster import ClusterFeatures, Column, Part, Targets
+from kernlab.cluster import ClusterFeatures, Targets
 from kernlab.estimators import FPC, LASN, sweep
 from kernlab.lab.bench.harness import COLUMNS, Asked, compared
 from kernlab.lab.engine import Choice, NotRun, catalogued, product
 from kernlab.lab.engine.measuring import most_held
 from kernlab.lab.papers.common.fitting import seconds_of
 from kernlab.rows import as_rows
-from kernlab.runtime import on_one_thread
 from kernlab.solvers.newton import solve_newton
-from kernlab.solvers.newton.cluster import Setting, evaluate_part
 
 MEMORY, CLUSTER = "in memory", "cluster"
 PROCESSES, MEMORY_OF_WORKER = 2, "7.5GB"
@@ -38,7 +36,6 @@ WORKS = {  # features, dtype, rows
 QUICK_ROWS, LANDMARKS = 20_000, 200
 SCALED = Choice((100_000, 50), (2_000_000, 200))  # rows of a worker, landmarks
 TARGET = (1_000_000_000, 28, 1000)  # rows, features, landmarks
-REPEATS = 3  # of what is timed for the model; medians count
 WORKERS = (1, 2, 10, 100)
 LARGE_WORKER = 64e9  # bytes
 
@@ -214,52 +211,37 @@ on_a_cluster.measure(_measure, timing=True, comparison=partial(compared, ASKED))
 
 
 # -------------------------------------------------------------------------------------- the model
-def costs_of_block(rows, columns, k):
-    """Seconds of each stage for a row of one block: forming features, a pass over them, and the
-    product of an active row with itself; of one factor; and the share of active rows."""
-    X, y = (part.compute(scheduler="sync") for part in generated(rows, columns, blocks=1))
-    machine = LASN(k, gamma=1.0 / columns, random_state=0).fit(X[:20_000], y[:20_000])
-    labels, x = machine.classes_, np.append(machine.coef_, machine.intercept_)
-    setting = Setting(Column(0, labels, labels[:, None], None), "squared_hinge", 0.1)
-    single = np.dtype(np.float32)
-
-    def timed(function, *arguments):
-        function(*arguments)  # what is compiled, and pages of memory, are there after it
-        return seconds_of(partial(function, *arguments), REPEATS)
-
-    with on_one_thread():
-        part, features = timed(Part, machine.approximation_, 10**9, True, X, y, None)
-        sums, first = timed(evaluate_part, part, setting, x, None, single)
-        _, again = timed(evaluate_part, part, setting, x * (1 + 1e-12), x, single)
-        _, factor = timed(np.linalg.cholesky, np.eye(k + 1))
-    active = max(1.0, float(sums[1]))
-    each = {"features": features / rows, "pass": again / rows, "active": active / rows}
-    return each | {"product": max(0.0, first - again) / active, "factor": factor}
+def costs_on(client, rows, columns, k):
+    """What a fit takes in which each worker has so many rows, in one block: seconds before features
+    are formed, of forming a row's and of solving for a row, of a reduction, and how many there are.
+    """
+    workers = len(client.nthreads())
+    X, y = persisted(client, *generated(workers * rows, columns, blocks=workers))
+    machine = LASN(k, gamma=1.0 / columns, random_state=0).fit(X, y)
+    spent, overhead = machine.timings_, _overhead(client, k)
+    features, trace = spent["approximate: features"], machine.result_.trace
+    reductions = 3 + sum(1 + (row["step"] not in (0.0, 1.0)) for row in trace)
+    return {
+        "before": spent["approximate"] - features,
+        "features": features / rows,
+        "solve": max(0.0, spent["solve"] - reductions * overhead) / rows,
+        "overhead": overhead,
+        "reductions": reductions,
+    }
 
 
-def costs_on(client, *sizes):
-    """`costs_of_block` by all workers at once: on one machine they share its memory. Means."""
-    workers = client.nthreads()
-    found = client.gather(
-        [client.submit(costs_of_block, *sizes, workers=[one], pure=False) for one in workers]
-    )
-    return {name: float(np.mean([costs[name] for costs in found])) for name in found[0]}
-
-
-def modelled(costs, rows, workers, *, reductions, products, overhead, before, kept=1.0):
+def modelled(costs, rows, workers, kept=1.0):
     """Seconds of a fit: what each worker does for its rows, and what all wait for.
 
     Parameters
     ----------
     costs : of `costs_on`
-    reductions : how many; each takes an `overhead` and a factor
-    products : how many times all rows were multiplied
-    before : seconds until features are formed
+    rows, workers : int
     kept : the share of the features that workers keep; others are formed in every pass
     """
-    formed = 1.0 + (1.0 - kept) * (reductions - 1.0)
-    each = costs["features"] * formed + costs["pass"] * reductions + costs["product"] * products
-    return before + rows / workers * each + reductions * (overhead + costs["factor"])
+    formed = 1.0 + (1.0 - kept) * (costs["reductions"] - 1.0)
+    each = costs["features"] * formed + costs["solve"]
+    return costs["before"] + rows / workers * each + costs["reductions"] * costs["overhead"]
 
 
 @catalogued("dask-scaling", "Weak scaling", paper="bench")
@@ -270,43 +252,28 @@ def weak_scaling(profile):
 
 
 def _measure_scaling(point, seed):
-    """Fits by 1 and by 2 workers, with as many rows each, beside the model; and what the model says
-    of a far larger one."""
+    """Fits by 1 and by 2 workers, with as many rows each, beside what the model says by a quarter
+    of the rows; and what it says of a far larger one, by a few of its rows."""
     n, k, p = point["rows"], point["landmarks"], point["columns"]
-    found = []
+    found, (rows, columns, large) = [], TARGET if n > 200_000 else (100 * n, p, k)
     for workers in range(1, PROCESSES + 1):
         with local_cluster(workers) as client:
+            LASN(k, gamma=1.0 / p).fit(*generated(QUICK_ROWS, p, blocks=2))  # which compiles
+            costs = costs_on(client, n // 4, p, k)
             X, y = persisted(client, *generated(workers * n, p, blocks=4 * workers))
             machine = LASN(k, gamma=1.0 / p, random_state=0)
-            machine.with_params().fit(*generated(QUICK_ROWS, p, blocks=2))
             _, seconds = seconds_of(partial(machine.fit, X, y))
-            spent = machine.timings_
-            told = {"overhead": _overhead(client, k)}
-            costs = costs_on(client, n // 4, p, k)
-            large = TARGET if n > 200_000 else (100 * n, p, k)
-            costs_of_large = costs_on(client, QUICK_ROWS, *large[1:])
-        trace = machine.result_.trace
-        told["reductions"] = 3 + sum(1 + (row["step"] not in (0.0, 1.0)) for row in trace)
-        first = costs["active"] * workers * n  # where the steps begin
-        told["products"] = (first + sum(row["work"] for row in trace[1:])) / (workers * n)
-        told["before"] = spent["approximate"] - spent["approximate: features"]
-        found.append(
-            {"workers": workers, "rows_in_all": workers * n, "landmarks_in_all": k}
-            | {
-                "fit_seconds": seconds,
-                "model_seconds": modelled(costs, workers * n, workers, **told),
-            }
-        )
-    rows, _, large = large
-    waiting = told["overhead"] * (large / k) ** 2
+            costs_of_large = costs_on(client, n // 20, columns, large)
+        size = {"workers": workers, "rows_in_all": workers * n, "landmarks_in_all": k}
+        told = {"fit_seconds": seconds, "model_seconds": modelled(costs, workers * n, workers)}
+        found.append(size | told)
+    waiting = costs_of_large["overhead"]
     for workers in WORKERS:  # a tree of sums has a level more for eight times as many workers
-        told["overhead"] = waiting * (1.0 + np.log(workers) / np.log(8.0))
+        overhead = waiting * (1.0 + np.log(workers) / np.log(8.0))
         kept = min(1.0, 0.6 * LARGE_WORKER * workers / (4.0 * rows * large))
-        seconds = modelled(costs_of_large, rows, workers, **told, kept=kept)
-        found.append(
-            {"workers": workers, "rows_in_all": rows, "landmarks_in_all": large}
-            | {"fit_seconds": np.nan, "model_seconds": seconds}
-        )
+        seconds = modelled(costs_of_large | {"overhead": overhead}, rows, workers, kept)
+        size = {"workers": workers, "rows_in_all": rows, "landmarks_in_all": large}
+        found.append(size | {"fit_seconds": np.nan, "model_seconds": seconds})
     return found
 
 
