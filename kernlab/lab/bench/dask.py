@@ -207,7 +207,7 @@ ASKED = (
     _asked(POLYNOMIAL, {"method": MEMORY}, _to_memory),
     _asked(PATH, {"variant": FIT}, partial(_times, 3.0)),
 )
-on_a_cluster.measure(_measure, timing=True, comparison=partial(compared, ASKED))
+on_a_cluster.measure(_measure, timing=True, by_the_clock=True, comparison=partial(compared, ASKED))
 
 
 # -------------------------------------------------------------------------------------- the model
@@ -303,7 +303,7 @@ def _beside_the_model(table):
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-weak_scaling.measure(_measure_scaling, timing=True, comparison=_beside_the_model)
+weak_scaling.measure(_measure_scaling, timing=True, by_the_clock=True, comparison=_beside_the_model)
 
 
 @weak_scaling.key_figures
