@@ -1,5 +1,7 @@
 """Figures of the studies across papers."""
 
+from itertools import cycle
+
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
@@ -327,8 +329,9 @@ def draw_costs(table, **_):
     figure, axes = new_figure(1, 2, panel=(4.6, 4.0))
     shown = ("seconds", TIME_FACTOR, 1.0, "s"), ("bytes", MEMORY_FACTOR, 1e6, "MB")
     for ax, (what, factor, unit, say) in zip(axes, shown, strict=True):
-        for method, rows in table.groupby("method", sort=False):
-            look = {"color": method_colour(method), "label": method, "s": 14, "alpha": 0.8}
+        marks = zip(cycle("o^sDvPX"), table.groupby("method", sort=False))
+        for mark, (method, rows) in marks:  # some pairs have no colour of their own
+            look = {"color": method_colour(method), "label": method, "marker": mark, "s": 18}
             ax.scatter(rows[f"predicted_{what}"] / unit, rows[f"fit_{what}"] / unit, **look)
         ends = table[[f"predicted_{what}", f"fit_{what}"]].to_numpy() / unit
         ends = np.array([ends[ends > 0].min(), ends.max()])
