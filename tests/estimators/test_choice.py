@@ -53,7 +53,7 @@ def many():
     return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] ** 2 > 1, "far", "near")
 
 
-def test_landmarks_are_searched_nested_and_settings_behind_are_left_out(many):
+def test_landmarks_are_searched_and_settings_behind_are_left_out(many):
     X, y = many
     found = recommend(X, y, seconds=60, fit=True)
     machine, curve = found.estimator, found.curve
@@ -91,6 +91,13 @@ def test_time_that_runs_out_cuts_the_search_and_the_last_fit_short(many, monkeyp
     found = recommend(X, y, seconds=30, fit=True)
     assert any("cut short" in reason for reason in found.reasons)
     assert found.estimator.score(X, y) > 0.8
+
+
+def test_the_clock_ends_the_search_for_landmarks(many, monkeypatch):
+    """What the last number of them took decides on the next, whatever was predicted."""
+    monkeypatch.setattr(choice, "TWICE", np.inf)
+    curve = recommend(*many, seconds=60, fit=True).curve
+    assert curve["n_landmarks"].dropna().nunique() == 1
 
 
 def test_facts_are_those_of_the_rows():
