@@ -65,23 +65,34 @@ _blas_lock, _blas_limits, _blas_found = threading.RLock(), [], []
 @contextmanager
 def _blas_threads(threads):
     mine = [threads]  # a list, so as to be told from the equal limit of another context
-    with _blas_lock:
-        _blas_limits.append(mine)
-        _apply_blas_limits()
     try:
+        with _blas_lock:
+            _blas_limits.append(mine)
+            _apply_blas_limits()
         yield
     finally:
-        with _blas_lock:
-            _blas_limits[:] = [limit for limit in _blas_limits if limit is not mine]
-            _apply_blas_limits()
+        try:
+            _no_longer_limit(mine)
+        except BaseException:  # Ctrl-C came in its midst
+            _no_longer_limit(mine)
+            raise
+
+
+def _no_longer_limit(mine):
+    with _blas_lock:
+        _blas_limits[:] = [limit for limit in _blas_limits if limit is not mine]
+        _apply_blas_limits()
 
 
 def _apply_blas_limits():
+    # Ctrl-C may end this after any call: what is found is kept before it is changed, and forgotten
+    # only when it is restored.
     if _blas_limits:
-        limited = _controller().limit(limits=_blas_limits[-1][0], user_api="blas")
-        _blas_found[:] = _blas_found or [limited]
+        _blas_found[:] = _blas_found or [_controller().limit(limits=None)]
+        _controller().limit(limits=_blas_limits[-1][0], user_api="blas")
     elif _blas_found:
-        _blas_found.pop().restore_original_limits()
+        _blas_found[0].restore_original_limits()
+        _blas_found.clear()
 
 
 def thread_count():

@@ -5,6 +5,7 @@ as from a terminal, for a thread of its own could not send one while compiled co
 lock. It says when it has heard: two seconds are promised, ten allowed where others use the machine.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -12,13 +13,21 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
 import scipy.linalg as la
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernlab.approximations.compact.factor import available_backends
-from kernlab.runtime import cholesky_factor, eigenvalues, pivoted_cholesky
+from kernlab.runtime import (
+    blas_threads_for,
+    cholesky_factor,
+    eigenvalues,
+    pivoted_cholesky,
+    single_blas_thread,
+)
 from kernlab.solvers import SOLVERS
 
 SCRIPT = """
@@ -143,6 +152,35 @@ def test_a_signal_from_outside_ends_what_would_take_minutes(family):
                 late.append((work, heard - struck, as_before))
         watch.cancel()
     assert not late
+
+
+def test_a_signal_while_threads_are_limited_leaves_no_limit():
+    """Python hears signals where a function begins and after a call of C: one comes at each."""
+
+    def interrupted_at(place):
+        def heard(frame, event, argument):
+            nonlocal place
+            place -= event in ("call", "c_return")
+            if place == 0:
+                raise KeyboardInterrupt
+
+        sys.setprofile(heard)
+        try:
+            with single_blas_thread(), blas_threads_for(5000):
+                pass
+        finally:
+            sys.setprofile(None)
+
+    with single_blas_thread():
+        pass  # looks for BLAS libraries, once
+    with threadpool_limits(3, user_api="blas"):
+        for place in itertools.count(1):
+            with suppress(KeyboardInterrupt):
+                interrupted_at(place)
+                break
+            now = {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+            assert now == {3}, f"signal {place} left a limit"
+    assert place > 50
 
 
 def test_factors_are_those_of_scipy():
