@@ -1,5 +1,8 @@
 """What is wrong is said by the block, and before anything is computed for nothing."""
 
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -10,7 +13,7 @@ from kernlab import FPC, LASN, KernelMachine
 from kernlab.rows import as_rows
 from kernlab.runtime import MemoryLimitError
 
-pytest.importorskip("distributed", reason="dask.distributed is not installed")
+distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 ClusterError = pytest.importorskip("kernlab.rows.dask").ClusterError
@@ -100,13 +103,27 @@ def _ones(block_info=None):
     return made
 
 
-def test_other_versions_are_said_at_once(client, monkeypatch):
-    told = client.get_versions(packages=["kernlab", "numpy", "scipy"])
-    next(iter(told["workers"].values()))["packages"]["kernlab"] = "9.9"
-    monkeypatch.setattr(client, "workers_of_same_versions", frozenset(), raising=False)
-    monkeypatch.setattr(client, "get_versions", lambda **_: told)
-    with pytest.raises(ClusterError, match=r"kernlab is 9.9 on worker tcp.* and .* here"):
-        LASN(10).fit(da.from_array(X), Y)
+def test_another_version_is_said_at_once(scheduler_to_kill, tmp_path):
+    """A second worker, in a process of its own, finds another kernlab installed."""
+    _, file = scheduler_to_kill
+    (tmp_path / "kernlab-9.9.dist-info").mkdir()
+    metadata = "Metadata-Version: 2.1\nName: kernlab\nVersion: 9.9\n"
+    (tmp_path / "kernlab-9.9.dist-info" / "METADATA").write_text(metadata)
+    command = [sys.executable, "-m", "dask", "worker", "--scheduler-file", file, "--no-nanny"]
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    where = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": paths}}
+    with distributed.Client(scheduler_file=file) as client:
+        client.wait_for_workers(1, timeout=60)
+        rows = da.from_array(X)
+        LASN(10).fit(rows, Y)
+        quiet = {"stderr": subprocess.DEVNULL}
+        with subprocess.Popen([*command, "--dashboard-address", ":0"], **where, **quiet) as worker:
+            try:
+                client.wait_for_workers(2, timeout=60)
+                with pytest.raises(ClusterError, match=r"kernlab is 9.9 on worker tcp.* here"):
+                    LASN(10).fit(rows, Y)
+            finally:
+                worker.kill()
 
 
 def test_rows_need_a_cluster(client, monkeypatch):

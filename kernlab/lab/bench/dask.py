@@ -1,14 +1,15 @@
 """A cluster of two processes on this machine against one process with two threads, and a model of
 what more workers would bring.
 
-Rows are generated on the workers. The model adds up what was measured by itself: the seconds of
-each stage for a row, by a fit of few rows, and the overhead of one reduction.
+Rows are generated on the workers. The model is a line through fits of fewer rows, and the overhead
+of reductions, measured by itself.
 """
 
 import logging
 import multiprocessing
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -17,11 +18,12 @@ from kernlab.approximations import Nystrom
 from kernlab.cluster import ClusterFeatures, Targets
 from kernlab.estimators import FPC, LASN, sweep
 from kernlab.lab.bench.harness import COLUMNS, Asked, compared
-from kernlab.lab.engine import Choice, NotRun, catalogued, product
+from kernlab.lab.engine import NotRun, catalogued, product
 from kernlab.lab.engine.measuring import most_held
 from kernlab.lab.papers.common.fitting import seconds_of
 from kernlab.rows import as_rows
 from kernlab.solvers.newton import solve_newton
+from kernlab.solvers.newton.core import SAMPLE_SHARE
 
 MEMORY, CLUSTER = "in memory", "cluster"
 PROCESSES, MEMORY_OF_WORKER = 2, "7.5GB"
@@ -34,7 +36,7 @@ WORKS = {  # features, dtype, rows
     PATH: (22, "float64", 2_000_000),
 }
 QUICK_ROWS, LANDMARKS = 20_000, 200
-SCALED = Choice((100_000, 50), (2_000_000, 200))  # rows of a worker, landmarks
+SCALED = 4_000_000, 100  # rows of a worker, landmarks
 TARGET = (1_000_000_000, 28, 1000)  # rows, features, landmarks
 WORKERS = (1, 2, 10, 100)
 LARGE_WORKER = 64e9  # bytes
@@ -43,8 +45,7 @@ LARGE_WORKER = 64e9  # bytes
 # ------------------------------------------------------------------------------ rows, made there
 def generated(n, p, dtype="float64", blocks=64):
     """Dask arrays of rows and labels, each block made by a worker from its own seed."""
-    import dask.array as da
-
+    da = _imported("dask.array")
     sizes = np.diff(np.linspace(0, n, blocks + 1).astype(int)).tolist()
     X = da.map_blocks(_block, chunks=(tuple(sizes), (p,)), dtype=dtype)
     return X, X.map_blocks(_labels, drop_axis=1, dtype=np.int8)
@@ -65,27 +66,29 @@ def _labels(X):
 @contextmanager
 def local_cluster(processes=PROCESSES):
     """A client of so many processes of one thread each."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise NotRun("dask.distributed is not installed: pip install kernlab[dask]") from error
+    distributed = _imported("distributed")
     if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
         # The engine's own processes name a way of starting others that Dask's would not know.
         multiprocessing.set_start_method("spawn", force=True)
     options = {"dashboard_address": ":0", "memory_limit": MEMORY_OF_WORKER}
     options["silence_logs"] = logging.CRITICAL  # of workers slow to start or to end
     with (
-        LocalCluster(n_workers=processes, threads_per_worker=1, **options) as cluster,
-        Client(cluster) as client,
+        distributed.LocalCluster(processes, threads_per_worker=1, **options) as cluster,
+        distributed.Client(cluster) as client,
     ):
         yield client
 
 
+def _imported(name):
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise NotRun("dask.distributed is not installed: pip install kernlab[dask]") from error
+
+
 def persisted(client, *arrays):
     """The arrays, once workers hold them."""
-    from distributed import wait
-
-    wait(arrays := client.persist(list(arrays)))
+    _imported("distributed").wait(arrays := client.persist(list(arrays)))
     return arrays
 
 
@@ -107,21 +110,21 @@ def on_a_cluster(profile):
 def _measure(point, seed):
     """One run, compiled code warm, rows where they are wanted before the clock starts."""
     n, p, work = point["rows"], point["columns"], point.variant
-    with local_cluster() as client:
-        rows = generated(n, p, point["dtype"])
-        some = generated(QUICK_ROWS, p, point["dtype"], blocks=4)
-        if point.method == MEMORY:
-            rows, some = ([part.compute() for part in parts] for parts in (rows, some))
+    rows = generated(n, p, point["dtype"])
+    some = generated(QUICK_ROWS, p, point["dtype"], blocks=4)
+    with nullcontext() if point.method == MEMORY else local_cluster() as client:
+        if client is None:
+            rows, some = _imported("dask").compute(rows, some, scheduler="threads")
         else:
             rows = persisted(client, *rows)
         _run(work, p, *some)
         (objective, n_iter), seconds = seconds_of(lambda: _run(work, p, *rows))
         row = {"n_train": n, "n_features": p, "fit_seconds": seconds}
         row |= {"objective": objective, "n_iter": n_iter}
-        if point.method == CLUSTER:
+        if client is not None:
             row |= {"worker_bytes": sum(client.run(most_held).values())}
             row |= {"client_bytes": most_held()}
-        if point.method == CLUSTER and work == FIT:
+        if client is not None and work == FIT:
             row |= {"step_numbers": _most_sent(client, *rows)}
     return row
 
@@ -211,20 +214,27 @@ on_a_cluster.measure(_measure, timing=True, by_the_clock=True, comparison=partia
 
 
 # -------------------------------------------------------------------------------------- the model
-def costs_on(client, rows, columns, k):
-    """What a fit takes in which each worker has so many rows, in one block: seconds before features
-    are formed, of forming a row's and of solving for a row, of a reduction, and how many there are.
+def fitted(client, block, blocks, columns, k, repeats=3):
+    """A machine, and the least seconds of its stages, where each worker has so many blocks."""
+    parts = len(client.nthreads()) * blocks
+    rows = persisted(client, *generated(parts * block, columns, blocks=parts))
+    machine = LASN(k, gamma=1.0 / columns, random_state=0).fit(*rows)  # memory is warm
+    return machine, pd.DataFrame([machine.fit(*rows).timings_ for _ in range(repeats)]).min()
+
+
+def costs_on(client, block, columns, k):
+    """What a fit takes by fits with one and with two such blocks for each worker: seconds that do
+    not depend on the rows, of forming a row's features and of all else that is done for a row, of
+    a reduction, and how many there are.
     """
-    workers = len(client.nthreads())
-    X, y = persisted(client, *generated(workers * rows, columns, blocks=workers))
-    machine = LASN(k, gamma=1.0 / columns, random_state=0).fit(X, y).fit(X, y)  # memory is warm
-    spent, overhead = machine.timings_, _overhead(client, k)
-    features, trace = spent["approximate: features"], machine.result_.trace
+    (_, one), (machine, two) = (fitted(client, block, held, columns, k) for held in (1, 2))
+    each, features = ((two - one) / block)[["total", "approximate: features"]]
+    overhead, trace = _overhead(client, k), machine.result_.trace
     reductions = 3 + sum(1 + (row["step"] not in (0.0, 1.0)) for row in trace)
     return {
-        "before": spent["approximate"] - features,
-        "features": features / rows,
-        "solve": max(0.0, spent["solve"] - reductions * overhead) / rows,
+        "first": one["total"] - each * block - reductions * overhead,
+        "features": features,
+        "others": each - features,
         "overhead": overhead,
         "reductions": reductions,
     }
@@ -240,33 +250,42 @@ def modelled(costs, rows, workers, kept=1.0):
     kept : the share of the features that workers keep; others are formed in every pass
     """
     formed = 1.0 + (1.0 - kept) * (costs["reductions"] - 1.0)
-    each = costs["features"] * formed + costs["solve"]
-    return costs["before"] + rows / workers * each + costs["reductions"] * costs["overhead"]
+    each = costs["features"] * formed + costs["others"]
+    return costs["first"] + rows / workers * each + costs["reductions"] * costs["overhead"]
 
 
 @catalogued("dask-scaling", "Weak scaling", paper="bench")
-def weak_scaling(profile):
-    """What do more workers bring, by what one block and one reduction take?"""
-    rows, k = SCALED.of(profile)
-    return product("generated", "LASN", rows=rows, landmarks=k, columns=22)
+def weak_scaling(profile, rows=None):
+    """What do more workers bring, by what a block of rows and a reduction take?
+
+    `rows` are those of each worker. Nothing is measured under the quick profile, unless they are
+    given: fits of fewer would say less than they take, and the record has those of four million.
+    """
+    if profile == "quick" and rows is None:
+        return []
+    most, k = SCALED
+    return product("generated", "LASN", rows=rows or most, landmarks=k, columns=22)
 
 
 def _measure_scaling(point, seed):
-    """Fits by 1 and by 2 workers, with as many rows each, beside what the model says by a quarter
-    of the rows; and what it says of a far larger one, by a few of its rows."""
+    """Fits by 1 and by 2 workers, with as many rows each, beside what the model says by one and two
+    thirds of the rows; and what it says of a far larger one, by a few of its rows."""
     n, k, p = point["rows"], point["landmarks"], point["columns"]
-    found, (rows, columns, large) = [], TARGET if n > 200_000 else (100 * n, p, k)
+    found, (rows, columns, large) = [], TARGET if n == SCALED[0] else (100 * n, p, k)
     for workers in range(1, PROCESSES + 1):
         with local_cluster(workers) as client:
             LASN(k, gamma=1.0 / p).fit(*generated(QUICK_ROWS, p, blocks=2))  # which compiles
-            costs = costs_on(client, n // 4, p, k)
-            X, y = persisted(client, *generated(workers * n, p, blocks=4 * workers))
-            machine = LASN(k, gamma=1.0 / p, random_state=0).fit(X, y)
-            _, seconds = seconds_of(partial(machine.fit, X, y))
-            costs_of_large = costs_on(client, n // 20, columns, large)
+            costs = costs_on(client, n // 3, p, k)
+            _, seconds = fitted(client, n // 3, 3, p, k)
+            costs_of_large = costs_on(client, n // 40, columns, large)
         size = {"workers": workers, "rows_in_all": workers * n, "landmarks_in_all": k}
-        told = {"fit_seconds": seconds, "model_seconds": modelled(costs, workers * n, workers)}
+        told = {
+            "fit_seconds": seconds["total"],
+            "model_seconds": modelled(costs, workers * n, workers),
+        }
         found.append(size | told)
+    # So many rows begin on a part of them, and on a part of that, as a fit of fewer does not.
+    costs_of_large["others"] *= SAMPLE_SHARE / (SAMPLE_SHARE - 1)
     waiting = costs_of_large["overhead"]
     for workers in WORKERS:  # a tree of sums has a level more for eight times as many workers
         overhead = waiting * (1.0 + np.log(workers) / np.log(8.0))

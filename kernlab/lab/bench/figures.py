@@ -8,10 +8,10 @@ from kernlab.lab.plots.style import method_colour, new_figure
 @figure("dask-scaling", "model")
 def seconds_by_workers(table):
     """Seconds of a LASN fit against the number of workers. Left: dots are measured on one and
-    on two processes of one machine, with as many rows for each; the line adds up the seconds
-    of each stage for a row of one block and the overhead of a reduction, each measured by
-    itself. Right: what the same model says of many more rows on workers of 64 GB. Features
-    that do not fit are formed again in every pass.
+    on two processes of one machine, with as many rows for each; the line comes from fits with a
+    third and two thirds of those rows and from the overhead of a reduction, measured by itself.
+    Right: what the same model says of many more rows on workers of 64 GB. Features that do not
+    fit are formed again in every pass.
     """
     drawn, axes = new_figure(1, 2, panel=(4.5, 3.6))
     is_measured, colour = table["fit_seconds"].notna(), method_colour("LASN")

@@ -5,10 +5,9 @@ import pytest
 
 from kernlab.lab.bench import dask as bench
 from kernlab.lab.catalogue import FIGURES
-from kernlab.lab.engine import Choice
 from kernlab.lab.engine.run import execute
 
-COSTS = {"features": 2.0, "solve": 0.5, "reductions": 4, "overhead": 1.0, "before": 10.0}
+COSTS = {"features": 2.0, "others": 0.5, "reductions": 4, "overhead": 1.0, "first": 10.0}
 
 
 def test_the_model_adds_up_what_each_worker_does_and_what_all_wait_for():
@@ -48,8 +47,8 @@ def test_what_was_asked_stands_beside_what_was_reached():
 
 def test_a_small_fit_on_one_and_two_workers_is_measured_and_drawn(monkeypatch, tmp_path):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    monkeypatch.setattr(bench, "SCALED", Choice((20_000, 20)))
-    table = execute(bench.weak_scaling(), out=tmp_path, progress=False).table
+    monkeypatch.setattr(bench, "SCALED", (0, 20))
+    table = execute(bench.weak_scaling(rows=20_000), out=tmp_path, progress=False).table
     assert set(table["status"]) == {"ok"}, table["message"].tolist()
     assert table["workers"].tolist() == [1, 2, 1, 2, 10, 100]
     assert (table["model_seconds"] > 0).all()
