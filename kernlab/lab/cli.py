@@ -85,10 +85,13 @@ def main(debug):
 
 
 @main.command()
-def doctor():
+@click.option("--compile", "compiles", is_flag=True, help="First compile all loops, and keep them.")
+def doctor(compiles):
     """Check what is installed, which data are there, and say what to do about problems."""
-    from kernlab.lab.doctor import diagnose
+    from kernlab.lab.doctor import compile_loops, diagnose
 
+    if compiles:
+        compile_loops()
     text, well = diagnose()
     click.echo(text)
     sys.exit(0 if well else 1)

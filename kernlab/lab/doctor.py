@@ -7,16 +7,25 @@ import importlib.metadata
 import platform
 import re
 import shutil
+import warnings
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
-import numpy as np  # noqa: F401 - loads the BLAS that is looked for
+import numpy as np
 import psutil
+import scipy.sparse as sp
+from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from kernlab import __version__, paths
+from kernlab.approximations import APPROXIMATIONS
 from kernlab.datasets import list_datasets
+from kernlab.estimators import FPC, HSSSVC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
+from kernlab.lab.baselines import BASELINES
 from kernlab.lab.engine.provenance import installed, processor_name
 from kernlab.runtime import format_bytes, thread_count
+from kernlab.solvers import SOLVERS
 
 FOR_TESTS = ("pytest", "nbval", "hypothesis", "playwright", "ruff")
 # What OpenBLAS's kernels for SkylakeX need, and the kernels it may take in their stead: it knows
@@ -45,6 +54,26 @@ def diagnose():
     ok = not any(line.startswith(FAIL) for line in lines)
     verdict = "ready: kernlab reproduce" if ok else "not ready: see the lines marked FAIL"
     return "\n".join([*lines, "", verdict]), ok
+
+
+def compile_loops():
+    """Enter every compiled loop, by fits of a few rows of each kind: Numba keeps what it compiles,
+    so that no later fit waits for it. What cannot use such rows compiles nothing."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    rows = X, X.astype(np.float32), sp.csr_array(np.maximum(X, 0.0))
+    papers = LASN(30), LLSVM(30), HSSSVC(), SparseCholeskySVC(sigma=0.3), FPC(3, basis="chebyshev")
+    pairs = (
+        KernelMachine(approximation, solver, loss=spec.losses[0], intercept="penalised")
+        for approximation, (solver, spec) in product(APPROXIMATIONS, SOLVERS.items())
+    )
+    others = (spec.make() for spec in BASELINES.values() if not spec.missing())
+    machines = *papers, *pairs, *others
+    with warnings.catch_warnings(action="ignore"):  # of so few rows
+        for kind, machine in product(rows, machines):
+            with suppress(ValueError, TypeError):
+                clone(machine).fit(kind, y).predict(kind)
 
 
 def _required():

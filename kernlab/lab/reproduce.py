@@ -13,7 +13,13 @@ from kernlab.lab.engine.record import recorded, results
 from kernlab.lab.engine.rows import OK
 from kernlab.lab.engine.run import Run, Workers, execute
 from kernlab.lab.plots.registry import draw_figures, finished
-from kernlab.lab.report.notebooks.files import declared_studies, notebook_paths, read_notebook
+from kernlab.lab.report.notebooks.files import (
+    declared_figures,
+    declared_studies,
+    find_notebook,
+    notebook_paths,
+    read_notebook,
+)
 from kernlab.lab.report.notebooks.run import NotebookOutcome, run_notebooks
 from kernlab.lab.report.page import build_report
 from kernlab.lab.report.text import as_duration, count
@@ -30,7 +36,7 @@ class Selection:
 
 @dataclass
 class StudyRun:
-    """One study and its figures, and what went wrong with them."""
+    """One study and the figures drawn of it so far, and what went wrong with them."""
 
     study: Study
     seconds: float = 0.0
@@ -68,10 +74,11 @@ class Reproduction:
         outcomes = {run.study.id: run.outcome for run in self.studies if run.outcome}
         done = sum(outcome.finished for outcome in outcomes.values())
         points = sum(outcome.points for outcome in outcomes.values())
-        figures = count(sum(run.figures for run in self.studies), "figure")
-        notebooks = sum(not outcome.error for outcome in self.notebooks)
+        figures = sum(one.figures for one in (*self.studies, *self.notebooks))
+        executed = sum(not outcome.error for outcome in self.notebooks)
+        notebooks = f"{executed} of {count(len(self.notebooks), 'notebook')}"
         text = f"{self.profile} profile: {done} of {points} points of {len(self.studies)} studies"
-        text += f", {figures}, {notebooks} of {count(len(self.notebooks), 'notebook')}."
+        text += f", {count(figures, 'figure')}, {notebooks}."
         missing = dict.fromkeys(name for outcome in outcomes.values() for name in outcome.missing)
         if missing:
             text += f" Data missing: kernlab data get {' '.join(missing)}"
@@ -153,11 +160,12 @@ def reproduce(selection, profile, *, jobs=1, scheduler=None, fresh=False, progre
     `say` is called with a line of text whenever something has been finished. A `scheduler` has the
     workers for points of studies that are not timings.
     """
-    done = Reproduction(profile)
+    done, shown = Reproduction(profile), _shown_by(selection.notebooks)
     with Workers(jobs, scheduler) as workers:
         settings = {"workers": workers, "fresh": fresh, "progress": progress}
         for study in selection.studies:
             run = _run_study(study, profile, named=not selection.everything, **settings)
+            _draw(run, profile, lambda stem: stem not in shown)
             done.studies.append(run)
             say(str(run))
     if selection.notebooks:
@@ -165,6 +173,9 @@ def reproduce(selection, profile, *, jobs=1, scheduler=None, fresh=False, progre
         for o in done.notebooks:
             made = "failed" if o.error else count(o.figures, "figure")
             say(f"notebook {o.name}: {made} ({o.seconds:.1f} s)")
+        left = _shown_by([o.name for o in done.notebooks if o.error])
+        for run in done.studies if left else ():
+            _draw(run, profile, left.__contains__)
     try:
         done.report = build_report(profile)
     except Exception as error:
@@ -172,27 +183,41 @@ def reproduce(selection, profile, *, jobs=1, scheduler=None, fresh=False, progre
     return done
 
 
+def _shown_by(notebooks):
+    """The figures that notebooks draw, which need not be drawn before."""
+    declared = (declared_figures(read_notebook(find_notebook(name))) for name in notebooks)
+    return {stem for stems in declared for stem in stems}
+
+
 def _run_study(study, profile, named, **settings):
-    """Run a study and draw its figures; one without a finished row has nothing to draw."""
     run, started = StudyRun(study), time.perf_counter()
     try:
-        outcome = execute(study, profile, **settings)
-        table, run.outcome = results(study, profile), outcome
+        run.outcome = execute(study, profile, **settings)
     except Exception as error:  # a grid that cannot be made, say
         known = isinstance(error, StudyError)
         run.errors = [str(error) if known else f"{type(error).__name__}: {error}"]
         return run
-    shortcoming = outcome.shortcoming(profile, named=named)
-    run.errors = outcome.failed or ([shortcoming] if shortcoming else [])
-    specs = FIGURES.get(study.catalogue_id, []) if len(finished(table)) else []
-    failed = []
-    try:
-        draw_figures(specs, table, profile, study=study.id)
-    except ExceptionGroup as failures:
-        failed = [f"figure: {_first_line(error)}" for error in failures.exceptions]
-    run.errors, run.figures = [*run.errors, *failed], len(specs) - len(failed)
+    shortcoming = run.outcome.shortcoming(profile, named=named)
+    run.errors = [*run.outcome.failed] or ([shortcoming] if shortcoming else [])
     run.seconds = time.perf_counter() - started
     return run
+
+
+def _draw(run, profile, wanted):
+    """Draw those figures of a study whose names are `wanted`; without a finished row there is
+    nothing to draw."""
+    specs = [spec for spec in FIGURES.get(run.study.catalogue_id, []) if wanted(spec.stem)]
+    if run.outcome is None or not specs:
+        return
+    table, started = results(run.study, profile), time.perf_counter()
+    if not len(finished(table)):
+        return
+    try:
+        run.figures += len(draw_figures(specs, table, profile, study=run.study.id))
+    except ExceptionGroup as failures:
+        run.figures += len(specs) - len(failures.exceptions)
+        run.errors += [f"figure: {_first_line(error)}" for error in failures.exceptions]
+    run.seconds += time.perf_counter() - started
 
 
 def _section(title, texts, most=20):
