@@ -216,6 +216,9 @@ def interruptible(function, *arguments, **named):
 def prefetched(function, items):
     """Yield `function(item)` for every item, computing the next while the caller uses this one, on
     a thread of its own; the matrix products of both take one thread each."""
+    if getattr(_this_thread, "works_on_a_block", False):
+        yield from map(function, items)
+        return
     coming = deque()
     with single_blas_thread(), ThreadPoolExecutor(1, initializer=_mark_this_thread) as pool:
         for item in items:

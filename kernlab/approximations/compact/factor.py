@@ -214,7 +214,9 @@ def _hears_ctrl_c():
 def _lower_half(matrix, permutation):
     """The lower half, as CSC, of a symmetric matrix whose rows are put in this order."""
     data, indices, starts = matrix.data, matrix.indices, matrix.indptr
-    parts = _lower_parts(data, indices, starts, permutation, np.argsort(permutation))
+    places = permutation, np.argsort(permutation)
+    # Numba makes arrays of what it found, where Ctrl-C would become an error of the interpreter's.
+    parts = interruptible(_lower_parts, data, indices, starts, *places)
     half = sp.csc_matrix(matrix.shape)
     half.data, half.indices, half.indptr = parts
     return half

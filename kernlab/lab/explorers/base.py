@@ -29,7 +29,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 FRAMES_KEY = "kernlab_frames"  # in an output's metadata: the page that stands in for the widget
 RUNNER_VARIABLE = "KERNLAB_NOTEBOOK"  # set where notebooks are run to be kept
 DOTS_PER_INCH = 110
-_COMPRESSION = 3  # of 9: a third of the time of the default, for a picture a little larger
+_COMPRESSION = 1  # of 9: a third of the time of the default, for a picture a quarter larger
 
 _FOLDER = Path(__file__).parent
 # Beside each other from 1,200 px on; the sign of work appears where an answer takes its time.

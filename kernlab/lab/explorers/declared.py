@@ -7,16 +7,17 @@ import inspect
 import itertools
 import warnings
 from contextlib import contextmanager
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import ipywidgets as widgets
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
 
 from kernlab.lab.explorers.base import DOTS_PER_INCH, Explorer, canvas_png
 from kernlab.lab.explorers.samples import samples
 from kernlab.lab.plots.style import house_style, new_figure
-from kernlab.runtime import single_blas_thread
+from kernlab.runtime import on_one_thread
 
 
 # ------------------------------------------------------------------------------ controls
@@ -55,6 +56,11 @@ def choice(description, options, value):
     """One of several: a sequence of values, or a mapping of names to values."""
     named = options.items() if isinstance(options, dict) else ((str(o), o) for o in options)
     return partial(widgets.Dropdown, options=list(named), value=value, description=description)
+
+
+@cache
+def _openmp():
+    return ThreadpoolController().select(user_api="openmp")
 
 
 # ------------------------------------------------------------------------------ pictures
@@ -176,8 +182,9 @@ class Declared:
 
     @contextmanager
     def _computing(self):
-        """Machines are small: a second thread would be waited for."""
-        with warnings.catch_warnings(), single_blas_thread():
+        """Machines are small, and the browser has the other core: a second thread would be waited
+        for longer than it helps."""
+        with warnings.catch_warnings(), on_one_thread(), _openmp().limit(limits=1):
             if self.unfinished:
                 warnings.simplefilter("ignore", ConvergenceWarning)
             yield

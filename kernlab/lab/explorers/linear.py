@@ -103,14 +103,14 @@ machine = KernelMachine("nystrom", "newton", gamma="variance", C={C:.4g}, interc
 class BlockPasses(ui.Declared):
     """LLSVM's duality gap and accuracy after some runs over the data, by C and block"""
 
-    most = 20  # runs
+    most = 10  # runs
     landmarks = 100
     unfinished = True
-    given = ui.Given(sets=SETS, first="magic", rows=2000)
+    given = ui.Given(sets=SETS, first="magic", rows=1000)
     controls = ui.Controls(
         C=ui.log_slider("C", 10.0, -3, 3),
-        runs=ui.stops("runs", (1, 2, 3, 5, 10, most), 1),
-        block_rows=ui.choice("rows of a block", (100, 500, 2000), 500),
+        runs=ui.stops("runs", (1, 2, 3, 5, most), 1),
+        block_rows=ui.choice("rows of a block", (100, 300, 1000), 300),
     )
     places = (0.075, 0.15, 0.4, 0.75), (0.62, 0.15, 0.36, 0.75)
     size = (8.8, 3.6)
@@ -170,7 +170,7 @@ class SolverRace(ui.Declared):
 
     floor = 1e-14
     unfinished = True
-    given = ui.Given(sets=SETS, first="magic", rows=1000)
+    given = ui.Given(sets=SETS, first="magic", rows=700)
     controls = ui.Controls(k=ui.count_slider("k", 50, 0.3, 2), C=ui.log_slider("C", 10.0, -4, 4))
     places = ((0.1, 0.14, 0.87, 0.78),)
     size = (7.2, 3.9)

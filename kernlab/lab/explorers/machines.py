@@ -69,12 +69,12 @@ class Playground(ui.Declared):
 
 
 class SideBySide(ui.Declared):
-    given = ui.Given(toys=TOYS, first="two moons", rows=400, plane=True)
+    given = ui.Given(toys=TOYS, first="two moons", rows=300, plane=True)
     unfinished = True
 
     def compute(self, rows, **values):
         made = self.machines(rows, **values)
-        return {name: look_at(machine, rows, 70) for name, machine in made.items()}
+        return {name: look_at(machine, rows, 50) for name, machine in made.items()}
 
     def still(self, *axes):
         for ax in axes:
@@ -98,7 +98,7 @@ class TwoMachines(SideBySide):
     controls = ui.Controls(
         left=ui.choice("left", METHODS, "LASN"),
         right=ui.choice("right", METHODS, "hist boosting"),
-        size=ui.choice("its dial", {"small": 0, "middle": 1, "large": -1}, 1),
+        size=ui.choice("its dial", {"small": 0, "middle": 1, "large": -1}, 0),
         gamma=ui.log_slider("gamma", 1.0, -2, 2),
         C=ui.log_slider("C", 1.0, -2, 3),
     )
@@ -125,7 +125,7 @@ class Pairs(SideBySide):
         C=ui.log_slider("C", 1.0, -2, 3),
     )
     places = tuple((x, y, 0.32, 0.43) for y in (0.51, 0.01) for x in (0.005, 0.34, 0.675))
-    size = (9.9, 6.2)
+    size = (8.7, 5.5)
 
     def machines(self, rows, approximation, solver, gamma, C, **_):
         if why := reason(approximation, solver):
