@@ -136,14 +136,15 @@ FAMILIES = {
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_signal_from_outside_ends_what_would_take_minutes(family):
     command = [sys.executable, "-c", SCRIPT, json.dumps(FAMILIES[family])]
-    threads = {"OPENBLAS_NUM_THREADS": "2", "KERNLAB_NUM_THREADS": "2"}
+    threads = {"OPENBLAS_NUM_THREADS": "2", "KERNLAB_NUM_THREADS": "2", "PYTHONFAULTHANDLER": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     late = []
     with subprocess.Popen(command, env=os.environ | threads, **pipes) as process:
         watch = threading.Timer(200, process.kill)
         watch.start()
         for work, *_ in FAMILIES[family]:
-            assert process.stdout.readline() == '["begun"]\n', (work, process.stderr.read())
+            begun = process.stdout.readline()
+            assert begun == '["begun"]\n', (work, process.stderr.read(), process.wait())
             time.sleep(0.3)
             struck = time.monotonic()
             process.send_signal(signal.SIGINT)

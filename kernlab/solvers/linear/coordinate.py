@@ -164,7 +164,7 @@ class Descent:
         self.w = np.zeros(features.shape[1] + 1) if w is None else w
         self._rows, self._live, self._mean, self._now = stored_rows(read.A), live, 0.0, 0
         self._due = np.where(live, 0, np.iinfo(np.int32).max).astype(np.int32)
-        self._rests, self._order = np.zeros(len(y), np.int8), np.empty(len(y), np.int64)
+        self._rests = np.zeros(len(y), np.int8)
 
     def begin_from(self, dual):
         self.dual = np.clip(dual_start(dual, len(self.y)), 0.0, self._upper)
@@ -189,15 +189,19 @@ class Descent:
         self._due[self._live] = self._now
 
     def advance(self):
-        """A pass over the rows that are due; objective and relative gap as they were met."""
-        visited, gap, self._mean, worst = coordinate_pass(
+        """A pass over the rows that are due, in random order; objective and relative gap as they
+        were met."""
+        order = np.flatnonzero(self._due <= self._now)
+        # Not in compiled code: what hands a generator to it ends the process at a Ctrl-C.
+        self._generator.shuffle(order)
+        gap, self._mean, worst = coordinate_pass(
             self._rows, self.y, self.costs, self._upper, self._diagonal, self._curvature,
-            self._bias, self.dual, self.w, self._due, self._rests, self._order, self._now,
-            self._mean, *self._steps, self._generator,
+            self._bias, self.dual, self.w, self._due, self._rests, order, self._now,
+            self._mean, *self._steps,
         )  # fmt: skip
         self._now += 1
         if worst < NEGLIGIBLE:
-            self.is_settled = visited == np.count_nonzero(self._live)
+            self.is_settled = len(order) == np.count_nonzero(self._live)
             self._due[self._live] = self._now
         w = self.w.astype(np.float64, copy=False)
         objective = gap + self.dual.sum() - 0.5 * (w @ w + self._diagonal @ self.dual**2)
@@ -218,22 +222,15 @@ class Descent:
 @njit
 def coordinate_pass(
     rows, y, costs, upper, diagonal, curvature, bias, dual, w, due, rests, order, now, mean,
-    relaxation, later, longest, generator,
+    relaxation, later, longest,
 ):  # fmt: skip
-    """Visit the rows that are due, in random order; the last entry of w is the intercept.
+    """Visit rows in this order; the last entry of w is the intercept.
 
-    Returned are how many they were, their part of the duality gap as each was met, and the mean
-    and the largest projected gradient. Violations below `later` times `mean` cause no step.
+    Returned are their part of the duality gap as each was met, and the mean and the largest
+    projected gradient. Violations below `later` times `mean` cause no step.
     """
-    visited = 0
-    for i in range(len(y)):
-        if due[i] <= now:
-            order[visited] = i
-            visited += 1
-    generator.shuffle(order[:visited])
     gap, total, moving, worst = 0.0, 0.0, 0, 0.0
-    for position in range(visited):
-        i = order[position]
+    for i in order:
         a = dual[i]
         margin = y[i] * (dot(rows, i, w) + w[-1])
         slack = max(0.0, 1.0 - margin)
@@ -257,7 +254,7 @@ def coordinate_pass(
         dual[i] = value
         add(rows, i, change, w)
         w[-1] += change * bias
-    return visited, gap, total / max(moving, 1), worst
+    return gap, total / max(moving, 1), worst
 
 
 # ------------------------------------------------------------------- rows that come in blocks
