@@ -22,7 +22,7 @@ import numba
 import numpy as np
 import psutil
 import scipy.linalg as la
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_blas, cython_lapack
 from threadpoolctl import ThreadpoolController
 
 # ---------------------------------------------------------------------------------- compiled loops
@@ -282,6 +282,28 @@ def eigenvalues(matrix, vectors=True):
     return (values, V) if vectors else values
 
 
+def times_transposed_triangle(lower, matrix):
+    """L^T times the first len(L) rows of a matrix ordered by columns, in their place; L stands in
+    the lower triangle of `lower`."""
+    sizes = (ctypes.c_int(size) for size in (len(lower), matrix.shape[1]))
+    at = _leading(lower), matrix, _leading(matrix)
+    _lapack("dtrmm", b"L", b"L", b"T", b"N", *sizes, ctypes.c_double(1.0), lower, *at)
+
+
+def triangle_of_squares(matrix, rows, ridge, block=64):
+    """R in the upper triangle, with R^T R = A^T A + ridge^2 I, by QR factorisations in place of A,
+    the first rows of a square matrix ordered by columns whose others are zero."""
+    n, lead, info = len(matrix), _leading(matrix), ctypes.c_int()
+    block = max(1, min(block, n))
+    work = np.empty(max(1, block * n))
+    m, size, width, room = (ctypes.c_int(value) for value in (rows, n, block, len(work)))
+    _lapack("dgeqrf", m, size, matrix, lead, np.empty(max(1, rows)), work, room, info)
+    below, blocks = np.zeros((n, n), order="F"), np.empty((block, n))
+    np.einsum("ii->i", below)[:] = ridge
+    _lapack("dtpqrt", size, size, size, width, matrix, lead, below, lead, blocks, width, work, info)
+    return matrix
+
+
 def _leading(matrix):
     """The distance of its columns, which to LAPACK is one at least, also without any."""
     return ctypes.c_int(max(1, len(matrix)))
@@ -311,7 +333,8 @@ def _lapack(name, *arguments):
 
 @cache
 def _routine(name):
-    capsule, api = cython_lapack.__pyx_capi__[name], ctypes.pythonapi
+    capsule = (cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__)[name]
+    api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p

@@ -27,6 +27,8 @@ from kernlab.runtime import (
     eigenvalues,
     pivoted_cholesky,
     single_blas_thread,
+    times_transposed_triangle,
+    triangle_of_squares,
 )
 from kernlab.solvers import SOLVERS
 
@@ -198,6 +200,23 @@ def test_factors_are_those_of_scipy():
     np.testing.assert_allclose(lower @ lower.T, low[np.ix_(pivots - 1, pivots - 1)], atol=1e-8)
     with pytest.raises(la.LinAlgError):
         cholesky_factor(-K)
+
+
+@pytest.mark.parametrize("rows", [0, 70, 200])
+def test_a_triangle_of_squares_is_that_of_both_matrices_below_each_other(rows):
+    A = np.zeros((200, 200), order="F")
+    A[:rows] = np.random.default_rng(0).normal(size=(rows, 200))
+    squares = A.T @ A + 0.09 * np.eye(200)
+    R = np.triu(triangle_of_squares(A, rows, 0.3))
+    np.testing.assert_allclose(R.T @ R, squares, atol=1e-11)
+
+
+def test_a_transposed_triangle_times_the_first_rows():
+    draw = np.random.default_rng(0)
+    L, A = draw.normal(size=(70, 70)), np.asfortranarray(draw.normal(size=(200, 90)))
+    expected = np.vstack([np.tril(L).T @ A[:70], A[70:]])
+    times_transposed_triangle(np.asfortranarray(L), A)
+    np.testing.assert_allclose(A, expected, atol=1e-12)
 
 
 def test_eigenvalues_are_those_of_scipy():

@@ -7,8 +7,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from kernlab.estimators import FPC
 from kernlab.features import Features
+from kernlab.lab.engine.measuring import peak_memory
+from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_hinge_admm
+from kernlab.solvers.hinge.admm import MixedFactor
 
 M = 120
 random = np.random.default_rng(0)
@@ -126,6 +130,32 @@ def test_iterates_do_not_grow_where_rounding_left_the_gram_matrix_indefinite():
             A, y, C=1.0, max_iter=1000, callback=lambda row: sizes.append(max(row["coefficients"]))
         )
     assert max(sizes) < 1e-36
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3, 4], [0, 1, 2, 2, 0]])
+def test_the_system_of_combined_features_is_that_of_their_own_gram_matrix(columns):
+    """By a factor of the given features' Gram matrix, which may be singular."""
+    draw = np.random.default_rng(0)
+    given, mix = F[:, columns], draw.normal(size=(5, 7))
+    u, g, A = draw.normal(size=7), draw.normal(size=5), given @ mix
+    factor = MixedFactor(given.T @ given, mix, alpha=0.3, beta=2.0)
+    found, weights = factor(u, g)
+    expected = np.linalg.solve(2.0 * A.T @ A + 0.3 * np.eye(7), 0.3 * u + mix.T @ g)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    np.testing.assert_allclose(weights, mix @ found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("values", [2, 1000])
+def test_polynomials_take_the_memory_that_they_ask_for(values):
+    """Six matrices and the one that combines the features. Of two values the squares are the
+    features themselves, and their Gram matrix is singular."""
+    draw, size = np.random.default_rng(0), 8 * (4000 + 7 * 2556**2)
+    rows, labels = draw.integers(0, values, (4000, 70)) / (values - 1), draw.integers(0, 2, 4000)
+    with pytest.raises(MemoryLimitError, match="6 x 2,556"):
+        FPC(2, max_memory=0.95 * size).fit(rows, labels)
+    with peak_memory() as peak:
+        FPC(2, max_memory=1.01 * size).fit(rows, labels)
+    assert peak.bytes_added < 1.1 * size + 50e6
 
 
 # -------------------------------------------------------------------------- many at once

@@ -31,7 +31,7 @@ CENTRES = ("first", "random", "uniform")
 LARGEST_DEGREE = 100
 DIGITS = 150.0  # of features, so that sums of their squares are finite
 BLOCK_BYTES = 2**21
-SMALLEST_BLOCK = 64
+SMALLEST_BLOCK = 16
 MAX_ROWS = 20_000  # up to so many, equal rows are looked for among those that may be centres
 
 
@@ -299,7 +299,8 @@ class PolynomialMap(FeatureMap):
             return np.empty((2, len(centres) * n_rows))
 
         def form(rows, given):
-            X = (as_dense(source.block(rows)) - self._low) / self._width
+            X = as_dense(source.block(rows)) - self._low
+            X /= self._width
             given, size = room(len(X)) if given is None else given, len(centres) * len(X)
             base, values = (part[:size].reshape(len(centres), len(X)) for part in given)
             np.matmul(centres, X.T, out=base)

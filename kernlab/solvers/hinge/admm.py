@@ -16,7 +16,7 @@ prescription, not a failure. With C it goes on to a certified optimum: the proxi
 what keeps the factor stable, steps are over-relaxed, and beta follows the sizes of v and w.
 """
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +26,12 @@ from kernlab.parameters import moderate
 from kernlab.runtime import (
     REORDERED_SUMS,
     cholesky_factor,
-    eigenvalues,
     interruptible,
     njit,
+    pivoted_cholesky,
     single_blas_thread,
+    times_transposed_triangle,
+    triangle_of_squares,
 )
 from kernlab.solvers.hinge import passes
 from kernlab.solvers.hinge.passes import (
@@ -354,16 +356,24 @@ class MixedFactor:
 
     def __init__(self, gram, mix, *, alpha, beta):
         self.alpha, self.mix, n = float(alpha), mix, mix.shape[1]
-        try:
-            root = np.tril(cholesky_factor(gram)[0]).T
-        except la.LinAlgError:  # features that depend on each other on these rows
-            values, vectors = eigenvalues(gram)
-            root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        stacked, rows, lower = np.zeros((n, n), order="F"), len(mix), None
+        with suppress(la.LinAlgError):
+            lower = cholesky_factor(gram)[0]
         with np.errstate(over="ignore", invalid="ignore"):
-            mixed = interruptible(np.matmul, np.sqrt(beta) * root, mix)
-        passes.require_finite(mixed)
-        stacked = np.vstack([mixed, np.sqrt(alpha) * np.eye(n)])
-        self._R = interruptible(np.linalg.qr, stacked, mode="r")[:n]
+            if lower is not None:
+                np.multiply(mix, np.sqrt(beta), out=stacked[:rows])
+                times_transposed_triangle(lower, stacked)
+            else:  # features that depend on each other on these rows
+                tol = len(gram) * np.finfo(float).eps * float(np.diag(gram).max())
+                lower, pivots, rows = pivoted_cholesky(gram, tol)
+                lower = np.tril(lower[:, :rows])
+                mixed = mix[pivots - 1]
+                mixed *= np.sqrt(beta)
+                interruptible(np.matmul, mixed.T, lower, out=stacked.T[:, :rows])
+                del mixed
+        del lower
+        passes.require_finite(stacked)
+        self._R = triangle_of_squares(stacked, rows, np.sqrt(alpha))
 
     def __call__(self, u, g):
         """The next u, and the weights of the features given."""

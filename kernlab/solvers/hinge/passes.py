@@ -263,7 +263,12 @@ class GramSum:
         self._sum += other._sum
 
     def matrix(self):
-        return np.tril(self._sum) + np.tril(self._sum, -1).T
+        whole = self._sum
+        for rows in row_blocks(len(whole), 512):  # in place: there may be no room for another
+            corner = np.tril(whole[rows, rows])
+            whole[rows, rows] = corner + np.tril(corner, -1).T
+            whole[rows, rows.stop :] = whole[rows.stop :, rows].T
+        return whole
 
 
 def start_of(start, data, intercept):
@@ -324,7 +329,7 @@ class GramFactor:
 
     def _factorised(self, matrix, ridge, share=1.0):
         matrix[np.diag_indices_from(matrix)] += share * self.alpha + ridge
-        return cholesky_factor(matrix)
+        return cholesky_factor(matrix.T if matrix.flags.c_contiguous else matrix, overwrite=True)
 
     def __call__(self, u, g):
         """The next u, and the weights of the features given, which are the same here."""
