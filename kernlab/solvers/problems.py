@@ -142,17 +142,19 @@ class Call:
         return families.tolist() if self._is_matrix else families.tolist()[0]
 
 
-def each_problem(start_from):
+def each_problem(start_from, shared=lambda data, parameters: data):
     """Give a solver of one column and one C, `solve(data, y, *, C, ...)`, the call of all solvers.
 
     Along ascending C each solution is where the next begins: `start_from(result, parameters)` says
-    what the solver starts from.
+    what the solver starts from. Several problems read `shared(data, parameters)`.
     """
 
     def decorate(solve):
         @wraps(solve)
         def solve_each(data, y, *, C=None, start=None, **parameters):
             call, results = Call(y, C, start), []
+            if len(call.columns) * len(call.costs) > 1:
+                data = shared(data, parameters)
             for column, begin in zip(call.columns, call.starts, strict=True):
                 for value in call.costs:
                     begin = start_values(begin, lambda result: start_from(result, parameters))

@@ -154,6 +154,24 @@ def test_blocks_are_formed_in_order_when_asked_for_and_once_a_run(tmp_path):
         in_blocks(Features.formed(F.shape, broken), y, block_rows=20)
 
 
+def test_several_problems_share_the_features_that_memory_holds():
+    F, y = problem(n=1000)
+    formed = []
+
+    def whole():
+        formed.append(len(F))
+        return F.copy()
+
+    labels = np.column_stack([y, np.sign(F[:, 1]), np.sign(F[:, 2])])
+    features = Features.formed(F.shape, lambda rows, room: F[rows], whole=whole)
+    together = in_blocks(features, labels, C=[1.0, 0.1], runs=2, block_rows=130)
+    assert len(formed) == 1
+    for column, path in zip(labels.T, together, strict=True):
+        for C, result in zip((1.0, 0.1), path, strict=True):
+            alone = in_blocks(F, column, C=C, runs=2, block_rows=130)
+            np.testing.assert_array_equal(result.coefficients, alone.coefficients)
+
+
 # --------------------------------------------------------------------------- hostile input
 @pytest.mark.parametrize(
     ("changes", "message"),

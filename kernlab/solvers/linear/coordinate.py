@@ -260,7 +260,8 @@ def coordinate_pass(
 # ------------------------------------------------------------------- rows that come in blocks
 @each_problem(
     # A prescribed number of runs ends where it ends: from another start, somewhere else.
-    lambda before, parameters: None if parameters.get("runs") else before.dual_variables
+    lambda before, parameters: None if parameters.get("runs") else before.dual_variables,
+    shared=lambda F, parameters: _formed_once(F, **parameters),
 )
 @common_call(tol=1e-3, max_iter=100)
 def solve_sbm(
@@ -345,6 +346,12 @@ def solve_sbm(
     known = replace(result, converged=gap <= allowed)
     warn_unless_converged(known, "a relative duality gap of", gap, allowed, advice)
     return result
+
+
+def _formed_once(F, runs=None, block_rows=None, max_memory=None, **_):
+    """Features that are read in blocks, stored where a quarter of memory holds them."""
+    on_disk, in_one_block = isinstance(F, np.memmap), runs is None and block_rows is None
+    return F if on_disk or in_one_block else as_features(F).kept(max_memory)
 
 
 @dataclass(frozen=True)
