@@ -16,19 +16,20 @@ import scipy.sparse as sp
 from kernlab.approximations.landmarks import LLOYD_STEPS, MAX_ROWS, resolve_n_landmarks
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.kernels import RBF
-from kernlab.runtime import format_bytes, thread_count
+from kernlab.runtime import format_bytes, memory_limit, thread_count
+from kernlab.solvers.linear.coordinate import BLOCK_ROWS
 
 PRODUCT_SIZE, VALUES, PASSED = 640, (4096, 256), 2**25
 SINGLE_FROM = 2**21  # values: from here on those of landmarks are in single precision
 BLOCK_BYTES = 16e6  # of work in blocks, for each thread
-APART = 0.02  # seconds of a stage, and bytes of a fit, whatever its size
+APART = 0.012  # seconds of a stage, and bytes of a fit, whatever its size
 APART_BYTES = 5e6
 TYPICAL = {
     "active": 0.5,  # the share of rows that Newton's method has in its Hessian
     "products": 17,  # of Newton's method with the Hessian
     "evaluations": 14,  # of Newton's objective
     "dcd": 25,  # passes of coordinate descent to 1e-3 of the objective
-    "liblinear": 150,  # passes of LIBLINEAR's
+    "liblinear": 400,  # passes of LIBLINEAR's
     "tron": 60,  # products of LIBLINEAR's Newton method
     "interior": 22,  # steps of the interior point method
     "cg": 120,  # products of Newton's method without a factor
@@ -224,7 +225,7 @@ def _compact(sizes, settings):
     pairs = 1.0 * n * min(n, TYPICAL["near"])
     work = Work(double=2.0 * sizes.entries * 20.0 * pairs, values=150.0 * pairs, held=40.0 * pairs)
     entries = TYPICAL["fill"] * pairs
-    factor = Work(double=20.0 * entries * min(math.sqrt(n), 300.0), held=40.0 * entries)
+    factor = Work(double=20.0 * entries * min(math.sqrt(n), 300.0), held=55.0 * entries)
     return Part(work, n, pairs, 12, factor)
 
 
@@ -233,10 +234,10 @@ def _hss(sizes, settings):
     levels, near = math.log2(max(2.0, n / leaf)), settings.get("approximate_neighbors", 64)
     rank = min(settings.get("max_rank") or TYPICAL["rank"], TYPICAL["rank"])
     values = n * (leaf + levels * near + 4.0 * rank)
-    double = 2.0 * sizes.entries * values + n * (400.0 * leaf * rank)
+    double = 4.0 * sizes.entries * values + n * (800.0 * leaf * rank)
     entries = n * (leaf + 6.0 * rank)
-    work = Work(double=double, values=values, held=16.0 * entries)
-    return Part(work, n, entries, 8, Work(double=8.0 * n * leaf**2, held=8.0 * entries))
+    work = Work(double=double, values=2.0 * values, held=10.0 * entries)
+    return Part(work, n, entries, 8, Work(double=16.0 * n * leaf**2, held=5.0 * entries))
 
 
 APPROXIMATIONS = {
@@ -270,7 +271,15 @@ def _passes(sizes, part, asked, visits, width):
     moved = 8.0 * (10.0 * runs if runs else visits) * part.entries
     own = Work(moved=moved, held=width * part.entries + 60.0 * sizes.rows).times(sizes.problems)
     formed = 1.0 * part.entries * part.rank if part.width else 0.0
-    return replace(own, double=runs * formed) if runs else replace(own, single=formed)
+    if not runs:
+        return replace(own, single=formed)
+    # In double precision: all of them where memory holds them, a block and what is kept of others.
+    block = min(sizes.rows, asked.get("block_rows") or BLOCK_ROWS)
+    held = part.rank * block * (0.0 if block == sizes.rows else 10.4) + 60.0 * sizes.rows
+    if 8.0 * part.entries <= memory_limit(asked.get("max_memory")) / 4:
+        return replace(own, double=1.5 * formed, held=held + (8.0 - part.width) * part.entries)
+    formed *= runs * sizes.problems
+    return replace(own, double=1.5 * formed, held=2.3 * held - part.width * part.entries)
 
 
 def _tron(sizes, part, asked):
@@ -284,14 +293,16 @@ def _tron(sizes, part, asked):
 def _hinge_admm(sizes, part, asked):
     n, m, k, steps = sizes.rows, sizes.problems, part.rank, asked.get("max_iter") or 5
     forming = 2.0 * n * k * sizes.features * (1 + steps)
-    double = forming + n * k * k + k**3 / 3.0 + 4.0 * m * steps * n * k
-    return Work(double=double, values=1.0 * n * k * (1 + steps), held=16.0 * k * k + 40.0 * n)
+    combined = part.width == 0  # polynomials, by QR of combinations of others
+    double = forming + n * k * k + (4.0 if combined else 0.4) * k**3 + 4.0 * m * steps * n * k
+    held = (52.0 if combined else 32.0) * k * k + 40.0 * n
+    return Work(double=double, values=1.0 * n * k * (1 + steps), held=held)
 
 
 def _interior(sizes, part, asked):
-    """Weighted products of small blocks come at a tenth of the rate of large ones."""
+    """Weighted products of small blocks come at a twentieth of the rate of large ones."""
     n, k, steps = sizes.rows, part.rank, TYPICAL["interior"]
-    double = steps * (10.0 * n * k * k + k**3 / 3.0)
+    double = steps * (20.0 * n * k * k + k**3 / 3.0)
     held = 24.0 * k * k + 200.0 * n
     return Work(double=double, moved=8.0 * steps * n * k, held=held).times(sizes.problems)
 

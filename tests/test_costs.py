@@ -63,7 +63,7 @@ def test_landmarks_settings_and_classes_count(known_machine):
     assert seconds(LASN(800)) > 3 * seconds(LASN(200))
     assert seconds(LASN(200)) > seconds(LASN(200, landmarks="uniform"))
     assert seconds(LASN(400), 10) > 2 * seconds(LASN(400))
-    assert seconds(LLSVM(200, runs=10)) > 3 * seconds(LLSVM(200, runs=1))
+    assert seconds(LLSVM(200, runs=10)) > 1.5 * seconds(LLSVM(200, runs=1))
     assert seconds(FPC(max_degree=2)) > seconds(FPC(2))  # the degree is chosen, then it is fitted
     assert seconds(SparseCholeskySVC(sigma="cv")) > 20 * seconds(SparseCholeskySVC())
     assert seconds(HSSSVC(max_iter=1000, tol=1e-3)) > seconds(HSSSVC())
