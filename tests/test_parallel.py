@@ -70,6 +70,16 @@ def test_the_next_result_is_computed_while_this_one_is_used():
     assert list(prefetched(work, [])) == []
 
 
+def test_within_a_block_nothing_is_computed_ahead():
+    def work(block):
+        results = prefetched(lambda item: threading.get_ident(), range(3))
+        return set(results) == {threading.get_ident()}
+
+    found = []
+    for_each_block(lambda block: found.append(work(block)), range(4), threads=2)
+    assert found == [True] * 4
+
+
 def test_a_fault_ahead_reaches_the_caller_in_its_turn():
     results = prefetched(lambda item: 1 / item, [2, 1, 0])
     assert [next(results), next(results)] == [0.5, 1.0]

@@ -90,8 +90,8 @@ def doctor(compiles):
     """Check what is installed, which data are there, and say what to do about problems."""
     from kernlab.lab.doctor import compile_loops, diagnose
 
-    if compiles:
-        compile_loops()
+    for machine, why in compile_loops().items() if compiles else ():
+        click.echo(f"Loops of {machine} are left to compile: {why}", err=True)
     text, well = diagnose()
     click.echo(text)
     sys.exit(0 if well else 1)

@@ -8,8 +8,6 @@ import platform
 import re
 import shutil
 import warnings
-from contextlib import suppress
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -58,22 +56,32 @@ def diagnose():
 
 def compile_loops():
     """Enter every compiled loop, by fits of a few rows of each kind: Numba keeps what it compiles,
-    so that no later fit waits for it. What cannot use such rows compiles nothing."""
+    so that no later fit waits for it. Returns the machines that could use none of these rows, and
+    why: loops of theirs may be left to compile."""
     draw = np.random.default_rng(0)
     X = draw.normal(size=(300, 4))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    rows = X, X.astype(np.float32), sp.csr_array(np.maximum(X, 0.0))
+    tables = X, X.astype(np.float32), sp.csr_array(np.maximum(X, 0.0))
     papers = LASN(30), LLSVM(30), HSSSVC(), SparseCholeskySVC(sigma=0.3), FPC(3, basis="chebyshev")
     pairs = (
         KernelMachine(approximation, solver, loss=spec.losses[0], intercept="penalised")
-        for approximation, (solver, spec) in product(APPROXIMATIONS, SOLVERS.items())
+        for approximation, kind in APPROXIMATIONS.items()
+        for solver, spec in SOLVERS.items()
+        if kind.offers(spec.needs)
     )
     others = (spec.make() for spec in BASELINES.values() if not spec.missing())
-    machines = *papers, *pairs, *others
+    left = {}
     with warnings.catch_warnings(action="ignore"):  # of so few rows
-        for kind, machine in product(rows, machines):
-            with suppress(ValueError, TypeError):
-                clone(machine).fit(kind, y).predict(kind)
+        for machine in (*papers, *pairs, *others):
+            refusals = []
+            for rows in tables:
+                try:
+                    clone(machine).fit(rows, y).predict(rows)
+                except (ValueError, TypeError) as error:  # a machine for dense rows alone, say
+                    refusals.append(str(error))
+            if len(refusals) == len(tables):
+                left[repr(machine)] = refusals[0]
+    return left
 
 
 def _required():

@@ -14,6 +14,10 @@ def test_this_machine_can_do_the_main_job():
         assert part in text
 
 
+def test_every_machine_has_its_loops_compiled():
+    assert doctor.compile_loops() == {}
+
+
 @pytest.mark.parametrize(
     ("package", "ok", "said"),
     [

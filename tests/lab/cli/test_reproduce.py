@@ -14,9 +14,9 @@ from kernlab.lab.engine import UnknownStudy
 CELL = 'PROFILE: str = "quick"  # quick, standard, paper'
 
 
-def write_notebook(folder, name, studies=(), source="print(PROFILE)"):
+def write_notebook(folder, name, studies=(), source="print(PROFILE)", figures=()):
     nb = new_notebook()
-    nb.metadata.kernlab = {"studies": list(studies), "figures": []}
+    nb.metadata.kernlab = {"studies": list(studies), "figures": list(figures)}
     parameters = new_code_cell(CELL)
     parameters.metadata.tags = ["parameters"]
     nb.cells = [new_markdown_cell("# Title"), parameters, new_code_cell(source)]
@@ -127,6 +127,14 @@ def test_everything_with_notebooks_and_report(start, house, out, tmp_path):
     assert f"The report: {out / 'quick' / 'index.html'}" in stdout
     assert "bench-fit: all 4 points" in stdout
     assert not list(folder.iterdir())
+
+
+def test_figures_that_a_failed_notebook_would_show_are_drawn_without_it(kernlab, house, out):
+    write_notebook(house, "00_bad", ["tiny-t1"], "raise ValueError('no')", ["tiny-t1-error"])
+    result = kernlab("reproduce", "tiny-t1", "--jobs", "1")
+    assert result.exit_code == 1, result.output
+    assert "notebook 00_bad: failed" in result.stdout
+    assert (out / "quick" / "figures" / "tiny-t1-error.png").exists()
 
 
 def test_ctrl_c_exits_130_and_the_next_run_goes_on(start, house, out, tmp_path):
