@@ -100,6 +100,16 @@ machine = KernelMachine("nystrom", "newton", gamma="variance", C={C:.4g}, interc
         )
 
 
+@lru_cache(maxsize=64)
+def block_runs(rows, landmarks, C, runs, block_rows):
+    """What block minimization finds in so many runs, and its accuracy on test rows."""
+    F, F_test = nystrom_parts(rows, landmarks)
+    result = solve_sbm(F, rows.y, C=C, loss="hinge", intercept="penalised", runs=runs,
+                       block_rows=block_rows, random_state=0)  # fmt: skip
+    decisions = F_test @ result.coefficients + result.intercept
+    return result, np.mean((decisions > 0) == (rows.y_test > 0))
+
+
 class BlockPasses(ui.Declared):
     """LLSVM's duality gap and accuracy after some runs over the data, by C and block"""
 
@@ -121,14 +131,8 @@ machine = LLSVM({landmarks}, C={{C:.4g}}, runs={{runs}}, block_rows={{block_rows
 
     def compute(self, rows, C, runs, block_rows):
         """Block minimization with the hinge loss: after the runs chosen, and after many."""
-        F, F_test = nystrom_parts(rows, self.landmarks)
-        results = [
-            solve_sbm(F, rows.y, C=C, loss="hinge", intercept="penalised", runs=count,
-                      block_rows=block_rows, random_state=0)
-            for count in (runs, self.most)
-        ]  # fmt: skip
-        decisions = [F_test @ result.coefficients + result.intercept for result in results]
-        accuracies = [np.mean((each > 0) == (rows.y_test > 0)) for each in decisions]
+        found = [block_runs(rows, self.landmarks, C, n, block_rows) for n in (runs, self.most)]
+        results, accuracies = zip(*found, strict=True)
         return SimpleNamespace(runs=runs, results=results, accuracies=accuracies)
 
     def still(self, gaps, bars):

@@ -1,6 +1,6 @@
 """Machines in the plane: one to play with, two or six side by side, fronts of many methods."""
 
-from functools import partial
+from functools import lru_cache, partial
 from types import SimpleNamespace
 
 import ipywidgets as widgets
@@ -70,11 +70,12 @@ class Playground(ui.Declared):
 
 class SideBySide(ui.Declared):
     given = ui.Given(toys=TOYS, first="two moons", rows=300, plane=True)
+    side = 50  # of the grid of decisions
     unfinished = True
 
     def compute(self, rows, **values):
         made = self.machines(rows, **values)
-        return {name: look_at(machine, rows, 50) for name, machine in made.items()}
+        return {name: look_at(machine, rows, self.side) for name, machine in made.items()}
 
     def still(self, *axes):
         for ax in axes:
@@ -127,7 +128,7 @@ class Pairs(SideBySide):
     places = tuple((x, y, 0.32, 0.43) for y in (0.51, 0.01) for x in (0.005, 0.34, 0.675))
     size = (8.7, 5.5)
 
-    def machines(self, rows, approximation, solver, gamma, C, **_):
+    def compute(self, rows, approximation, solver, gamma, C):
         if why := reason(approximation, solver):
             raise ValueError(
                 f"the solver {solver} has nothing to work on: the approximation {approximation} "
@@ -136,15 +137,22 @@ class Pairs(SideBySide):
         pair = machine_of(approximation, solver, rows.X, {"n_landmarks": 50, "C": C}, 0)
         if approximation not in ("polynomial", "compact"):
             pair.set_params(gamma=gamma)
-        h = (2.0 * gamma) ** -0.5
-        return {
-            f"{approximation} + {solver}": pair,
-            "LLSVM": LLSVM(50, gamma=gamma, C=C, random_state=0),
-            "LASN": LASN(50, gamma=gamma, C=C, random_state=0),
-            "SparseCholeskySVC": SparseCholeskySVC(C, sigma=h, solver="newton"),
-            "HSSSVC": HSSSVC(C, h=h, random_state=0),
-            "FPC": FPC(6, basis="chebyshev"),
-        }
+        fit = look_at(pair, rows, self.side)
+        return {f"{approximation} + {solver}": fit} | papers_machines(rows, gamma, C, self.side)
+
+
+@lru_cache(maxsize=16)
+def papers_machines(rows, gamma, C, side):
+    """The five papers' machines, which stay as they are while another pair is chosen."""
+    h = (2.0 * gamma) ** -0.5
+    machines = {
+        "LLSVM": LLSVM(50, gamma=gamma, C=C, random_state=0),
+        "LASN": LASN(50, gamma=gamma, C=C, random_state=0),
+        "SparseCholeskySVC": SparseCholeskySVC(C, sigma=h, solver="newton"),
+        "HSSSVC": HSSSVC(C, h=h, random_state=0),
+        "FPC": FPC(6, basis="chebyshev"),
+    }
+    return {name: look_at(machine, rows, side) for name, machine in machines.items()}
 
 
 COSTS = {
