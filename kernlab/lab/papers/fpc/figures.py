@@ -7,6 +7,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from kernlab.datasets.generators import fpc_bayes_curve
 from kernlab.lab.papers.fpc.simulations import NOISES, RECOMMENDED
+from kernlab.lab.papers.fpc.toy import toy
 from kernlab.lab.plots import marks
 from kernlab.lab.plots.marks import draw_methods, published_values
 from kernlab.lab.plots.registry import figure
@@ -166,16 +167,16 @@ def draw_toy(table):
     rings around the tenth of the labels that are reversed.
     """
     figure, ax = new_figure(panel=(4.6, 4.2))
-    _draw_rows(ax, table, "label", 9)
+    _draw_rows(ax, table["x1"], table["x2"], table["label"], 9)
     wrong = table[table["reversed"] > 0]
     ax.scatter(wrong["x1"], wrong["x2"], s=30, facecolors="none", edgecolors=DARK, lw=0.6)
     return figure
 
 
-def _draw_rows(ax, rows, labels, size):
+def _draw_rows(ax, x1, x2, labels, size):
     for label, colour in ((-1, BLUE), (1, RED)):
-        side = rows[rows[labels] == label]
-        ax.scatter(side["x1"], side["x2"], s=size, color=colour, linewidths=0, alpha=0.55)
+        side = labels == label
+        ax.scatter(x1[side], x2[side], s=size, color=colour, linewidths=0, alpha=0.55)
     ax.plot(CURVE, fpc_bayes_curve(CURVE), color=DARK, lw=1.4)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     ax.grid(False)
@@ -317,10 +318,11 @@ def draw_boundaries(table):
         for ax, kind in zip(line, kinds, strict=True):
             here = table[table["variant"] == kind]
             part = here[here["method"] == method]
-            _draw_rows(ax, part[part["kind"] == "row"], "value", 3)
+            X, y, *_ = toy(part["n_train"].iloc[0], part["repeat"].iloc[0], **NOISES[kind])
+            _draw_rows(ax, *X.T, y, 3)
             for learnt in ("ridge", "FPC") if method == "FPC" else (method,):
                 _draw_boundary(ax, here[here["method"] == learnt], learnt)
-            width = NOISES.get(kind, {}).get("width")
+            width = NOISES[kind].get("width")
             for side in (-1, 1) if width else ():  # the band that wrong labels lie in, or outside
                 edge = fpc_bayes_curve(CURVE) + side * width
                 ax.plot(CURVE, edge, color=QUIET, lw=1.0, ls="dotted")
@@ -331,12 +333,9 @@ def draw_boundaries(table):
 
 
 def _draw_boundary(ax, part, method):
-    grid = part[part["kind"] == "score"]
-    if len(grid):
-        scores = grid.pivot_table(index="x2", columns="x1", values="value")
-        broad = {"linewidths": 6.0, "alpha": 0.45} if method == "ridge" else {"linewidths": 2.0}
-        line = {"levels": [0.0], "colors": [method_colour(method)], **broad}
-        ax.contour(scores.columns, scores.index, scores, **line)
+    broad = {"lw": 6.0, "alpha": 0.45} if method == "ridge" else {"lw": 2.0}
+    for _, line in part.groupby("line"):
+        ax.plot(line["x1"], line["x2"], color=method_colour(method), **broad)
 
 
 @figure("fpc-f12", "noise", also=RIDGE)

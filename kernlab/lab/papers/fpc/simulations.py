@@ -3,6 +3,7 @@ Simulation 1, and label noise of three kinds."""
 
 import numpy as np
 import pandas as pd
+from contourpy import contour_generator
 from scipy import ndimage
 from sklearn.svm import SVC
 
@@ -270,25 +271,24 @@ def boundaries(degree=DEGREE):
 
 @boundaries.measure
 def measure_boundary(point, seed):
-    """Scores on a grid of the square, and the training rows that they were learnt from."""
+    """The boundary in the square, by the corners of its lines."""
     X, y, X_test, y_test = toy(1000, point.repeat, **NOISES[point.variant])
     machine = fit(point.method, X, y, point["degree"])
-    x1, x2 = (part.ravel() for part in np.meshgrid(GRID, GRID))
-    scores = machine.decision_function(np.column_stack([x1, x2]))
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(GRID, GRID)])
+    scores = machine.decision_function(grid).reshape(len(GRID), len(GRID))
+    lines = contour_generator(GRID, GRID, scores).lines(0.0) or [np.full((1, 2), np.nan)]
     shared = errors(machine, X, y, X_test, y_test) | {"pieces": _pieces(scores), "n_train": len(X)}
-    columns = {"score": (x1, x2, np.round(scores, 4)), "row": (*X.T, y.astype(float))}
     return [
-        {"kind": kind, "x1": a, "x2": b, "value": value} | shared
-        for kind, values in columns.items()
-        for a, b, value in zip(*values, strict=True)
+        {"line": number, "x1": x1, "x2": x2} | shared
+        for number, line in enumerate(lines)
+        for x1, x2 in np.round(line, 4)
     ]
 
 
 def _pieces(scores, smallest=0.004):
     """Connected pieces of the boundary: one fewer than the regions of equal sign that it parts."""
-    signs = scores.reshape(len(GRID), len(GRID)) > 0
     regions = 0
-    for part in (signs, ~signs):
+    for part in (scores > 0, scores <= 0):
         labels, count = ndimage.label(part)
         sizes = np.bincount(labels.ravel())[1 : count + 1]
         regions += int(np.sum(sizes > smallest * labels.size))
