@@ -126,7 +126,7 @@ class Pairs(SideBySide):
         C=ui.log_slider("C", 1.0, -2, 3),
     )
     places = tuple((x, y, 0.32, 0.43) for y in (0.51, 0.01) for x in (0.005, 0.34, 0.675))
-    size = (8.7, 5.5)
+    size = (7.8, 4.9)
 
     def compute(self, rows, approximation, solver, gamma, C):
         if why := reason(approximation, solver):

@@ -14,7 +14,8 @@ from kernlab.lab.explorers.base import NAME_HANDLES
 from kernlab.lab.papers.common.fitting import seconds_of
 from kernlab.lab.plots.style import BLUE, DARK, RED
 
-_SIDES = LinearSegmentedColormap.from_list("sides", ["#BBD7EE", "#FFFFFF", "#F6CFC6"])
+# So few colours cannot be told from more, and a picture is a third smaller.
+_SIDES = LinearSegmentedColormap.from_list("sides", ["#BBD7EE", "#FFFFFF", "#F6CFC6"], 40)
 _NOTHING = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 REACH = 2.7  # half the side of the square that shows features of unit variance
 
