@@ -35,7 +35,7 @@ TYPICAL = {
     "cg": 120,  # products of Newton's method without a factor
     "near": 200,  # entries of a row of a sparse kernel matrix
     "fill": 12,  # entries of its factor for each of them
-    "rank": 40,  # of blocks of a hierarchical matrix
+    "rank": 40,  # of blocks of a hierarchical matrix of rows of ten features
     "steps": 300,  # of ADMM to 1e-3
 }
 
@@ -190,10 +190,12 @@ def _landmarks(sizes, settings, mapped):
     passes = 1 + LLOYD_STEPS if rule == "kmeans" else int(pivots)
     given = settings.get("dtype")
     width = np.dtype(given).itemsize if given else 4 if mapped and n * k >= SINGLE_FROM else 8
+    held = n * k * width + (24.0 if mapped else 8.0) * k * k
     work = Work(
         double=2.0 * q * k * (n + passes * seen) + 4.0 * k**3 + 2.0 * pivots * seen * k * k,
         values=n * k + 0.4 * passes * seen * k + k * k,
-        held=1.0 * n * k * width + (24.0 if mapped else 8.0) * k * k + BLOCK_BYTES * thread_count(),
+        # Rows in another order or precision, beside k-means; later the features.
+        held=max(held, 24.0 * n * q) + BLOCK_BYTES * thread_count(),
     )
     return Part(work, k, 1.0 * n * k, width, Work(double=1.0 * n * k * k))
 
@@ -217,22 +219,23 @@ def _polynomial(sizes, settings):
     """Features are formed a block at a time, by whoever passes over them."""
     n, d, s = sizes.rows, sizes.features, settings.get("degree", 3)
     N = settings.get("n_centres") or min(space_dimension(d, s), n)
-    return Part(Work(held=BLOCK_BYTES, moved=16.0 * n * d), N, 1.0 * n * N, 0)
+    return Part(Work(held=8e6 + 32.0 * n * d, moved=16.0 * n * d), N, 1.0 * n * N, 0)
 
 
 def _compact(sizes, settings):
     n = sizes.rows
     pairs = 1.0 * n * min(n, TYPICAL["near"])
-    work = Work(double=2.0 * sizes.entries * 20.0 * pairs, values=150.0 * pairs, held=40.0 * pairs)
+    work = Work(double=2.0 * sizes.entries * 20.0 * pairs, values=150.0 * pairs, held=65.0 * pairs)
     entries = TYPICAL["fill"] * pairs
-    factor = Work(double=20.0 * entries * min(math.sqrt(n), 300.0), held=55.0 * entries)
+    factor = Work(double=20.0 * entries * min(math.sqrt(n), 300.0), held=85.0 * entries)
     return Part(work, n, pairs, 12, factor)
 
 
 def _hss(sizes, settings):
     n, leaf = sizes.rows, settings.get("leaf_size") or 128
     levels, near = math.log2(max(2.0, n / leaf)), settings.get("approximate_neighbors", 64)
-    rank = min(settings.get("max_rank") or TYPICAL["rank"], TYPICAL["rank"])
+    typical = TYPICAL["rank"] * max(1.0, math.sqrt(sizes.entries * sizes.features) / 10.0) ** 0.9
+    rank = min(settings.get("max_rank") or typical, typical, 0.5 * n)
     values = n * (leaf + levels * near + 4.0 * rank)
     double = 4.0 * sizes.entries * values + n * (800.0 * leaf * rank)
     entries = n * (leaf + 6.0 * rank)
@@ -277,9 +280,9 @@ def _passes(sizes, part, asked, visits, width):
     block = min(sizes.rows, asked.get("block_rows") or BLOCK_ROWS)
     held = part.rank * block * (0.0 if block == sizes.rows else 10.4) + 60.0 * sizes.rows
     if 8.0 * part.entries <= memory_limit(asked.get("max_memory")) / 4:
-        return replace(own, double=1.5 * formed, held=held + (8.0 - part.width) * part.entries)
+        return replace(own, double=3.0 * formed, held=held + (8.0 - part.width) * part.entries)
     formed *= runs * sizes.problems
-    return replace(own, double=1.5 * formed, held=2.3 * held - part.width * part.entries)
+    return replace(own, double=3.0 * formed, held=2.3 * held - part.width * part.entries)
 
 
 def _tron(sizes, part, asked):

@@ -271,7 +271,7 @@ def _measure_scaling(point, seed):
     """Fits by 1 and by 2 workers, with as many rows each, beside what the model says by one and two
     thirds of the rows; and what it says of a far larger one, by a few of its rows."""
     n, k, p = point["rows"], point["landmarks"], point["columns"]
-    found, (rows, columns, large) = [], TARGET if n == SCALED[0] else (100 * n, p, k)
+    found, (rows, columns, large) = [], TARGET
     for workers in range(1, PROCESSES + 1):
         with local_cluster(workers) as client:
             LASN(k, gamma=1.0 / p).fit(*generated(QUICK_ROWS, p, blocks=2))  # which compiles

@@ -287,8 +287,10 @@ def _draw_pair(ax, i, j, own, approximation, solver, shade):
     row = own.loc[[(approximation, solver)]].iloc[0]
     shade[i, j] = row["error"]
     ax.text(j, i - 0.18, f"{100 * row['error']:.1f} %", fontsize=8.5, **CENTRED)
-    seconds = f"{1e3 * row['solve_seconds']:.3g} ms"
-    gap = "no bound" if np.isnan(row["gap"]) else f"gap {max(row['gap'], 1e-16):.0e}"
+    spent = row["solve_seconds"]
+    seconds = f"{spent:.2g} s" if spent >= 0.1 else f"{1e3 * spent:.2g} ms"
+    unknown = "no bound" if str(row["converged"]) == "True" else "not converged"
+    gap = unknown if np.isnan(row["gap"]) else f"gap {max(row['gap'], 1e-16):.0e}"
     ax.text(j, i + 0.22, f"{seconds}, {gap}", fontsize=5.8, color="#444444", **CENTRED)
 
 
