@@ -13,7 +13,12 @@ from functools import cache, partial
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab.approximations.landmarks import LLOYD_STEPS, MAX_ROWS, resolve_n_landmarks
+from kernlab.approximations.landmarks import (
+    DENSE_BYTES,
+    LLOYD_STEPS,
+    MAX_ROWS,
+    resolve_n_landmarks,
+)
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.kernels import RBF
 from kernlab.runtime import format_bytes, memory_limit, thread_count
@@ -21,7 +26,7 @@ from kernlab.solvers.linear.coordinate import BLOCK_ROWS
 
 PRODUCT_SIZE, VALUES, PASSED = 640, (4096, 256), 2**25
 SINGLE_FROM = 2**21  # values: from here on those of landmarks are in single precision
-BLOCK_BYTES = 16e6  # of work in blocks, for each thread
+BLOCK_BYTES = 10e6  # of work in blocks, for each thread
 APART = 0.012  # seconds of a stage, and bytes of a fit, whatever its size
 APART_BYTES = 5e6
 TYPICAL = {
@@ -191,11 +196,13 @@ def _landmarks(sizes, settings, mapped):
     given = settings.get("dtype")
     width = np.dtype(given).itemsize if given else 4 if mapped and n * k >= SINGLE_FROM else 8
     held = n * k * width + (24.0 if mapped else 8.0) * k * k
+    filled = 4.0 * seen * sizes.features
+    filled *= filled <= DENSE_BYTES
     work = Work(
         double=2.0 * q * k * (n + passes * seen) + 4.0 * k**3 + 2.0 * pivots * seen * k * k,
         values=n * k + 0.4 * passes * seen * k + k * k,
-        # Rows in another order or precision, beside k-means; later the features.
-        held=max(held, 24.0 * n * q) + BLOCK_BYTES * thread_count(),
+        # First the rows in another precision; later the features, beside the sample of k-means.
+        held=max(5.0 * n * q, held + 2.0 * filled) + BLOCK_BYTES * thread_count(),
     )
     return Part(work, k, 1.0 * n * k, width, Work(double=1.0 * n * k * k))
 

@@ -37,7 +37,8 @@ from kernlab.runtime import format_bytes, write_whole
 PROFILES = ("paper", "standard")  # whose rows go on record; the first that has a point counts
 DIGITS, DIGITS_OF_SECONDS = 9, 4
 RELATIVE, ABSOLUTE = 1e-4, 1e-6  # how closely a row computed again agrees with the record
-CONVERGED = 1e-3  # gaps up to which solvers stop of themselves: rows are known as closely only
+CONVERGED = 1e-3  # gaps up to which solvers stop of themselves: rows are known as closely only, and
+# so are those of solvers that say that they did not converge
 _LARGEST = 2_000_000  # characters of a table
 _NOT_COMPARED = re.compile(
     # Times; and how far from an optimum a solver ended, which the order of sums decides.
@@ -288,7 +289,8 @@ def _differences(study, point, rows, record, seed):
     texts = []
     for now, then in zip(record["rows"], rows.to_dict("records"), strict=True):
         gap = then.get("gap")
-        by_gap = isinstance(gap, float) and RELATIVE < gap <= CONVERGED
+        most = np.inf if str(then.get("converged")) == "False" else CONVERGED
+        by_gap = isinstance(gap, float) and RELATIVE < gap <= most
         left_out = (*TEXT, "n_iter") if by_gap else TEXT
         for name, value in now.items():
             old = then.get(name)

@@ -178,8 +178,10 @@ def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypa
     moves = dataclasses.replace(STUDY, measure=moved)
     assert len(check([moves])[1]) == 14
     tables = record.recorded
-    for gap, count in ((8e-4, 0), (0.5, 14)):  # what stopped at a gap; what stopped by count
-        monkeypatch.setattr(record, "recorded", lambda id, gap=gap: tables(id).assign(gap=gap))
+    # What stopped at a gap, what stopped by count, and what says that it did not converge.
+    ends = ({"gap": 8e-4}, 0), ({"gap": 0.5}, 14), ({"gap": 0.5, "converged": False}, 0)
+    for known, count in ends:
+        monkeypatch.setattr(record, "recorded", lambda id, now=known: tables(id).assign(**now))
         assert len(check([moves])[1]) == count
     monkeypatch.setattr(record, "recorded", tables)
 

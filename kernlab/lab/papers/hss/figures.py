@@ -294,22 +294,26 @@ def draw_steps(table):
     others go to optima of other problems.
     """
     kinds = {EXACT: DARK, CLOSE: BLUE, COARSE: RED, BLOCKS: GREEN, IDENTITY: GREY}
-    cases = list(table.groupby(["dataset", "variant"], sort=False))
-    figure, axes = style.new_figure(2, len(cases), panel=(3.1, 2.5), sharex=True, squeeze=False)
-    for column, ((name, beta), here) in zip(axes.T, cases, strict=True):
+    names, betas = (list(dict.fromkeys(table[what])) for what in ("dataset", "variant"))
+    shape = len(names), 2 * len(betas)
+    figure, axes = style.new_figure(*shape, panel=(2.9, 2.3), sharex=True, squeeze=False)
+    for (name, beta), here in table.groupby(["dataset", "variant"], sort=False):
+        place = 2 * betas.index(beta)
+        pair = axes[names.index(name), place : place + 2]
         for kind, colour in kinds.items():
             rows = here[(here["method"] == kind) & ~here["at_optimum"].astype(bool)]
             rows = rows.sort_values("steps")
-            for ax, value in zip(column, ("test_accuracy", "exact_gap"), strict=True):
+            for ax, value in zip(pair, ("test_accuracy", "exact_gap"), strict=True):
                 shown = rows[value].clip(lower=1e-6)
                 label = kind if ax in axes[:, -1] else "_"
                 ax.plot(rows["steps"], shown, color=colour, marker="o", ms=3, label=label)
-        for ax in column:
+        for ax in pair:
             ax.axvline(10, color=GREY, lw=0.8, ls="dashed", zorder=1)
             ax.set_xscale("log")
-        column[0].set_title(f"{name}, {beta}")
-        column[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-        column[1].set(yscale="log", xlabel="steps")
-    axes[0, 0].set_ylabel("test accuracy")
-    axes[1, 0].set_ylabel("relative gap with exact K")
+        pair[0].set_title(f"{name}, {beta}")
+        pair[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+        pair[0].set_ylabel("test accuracy")
+        pair[1].set(yscale="log", ylabel="gap with exact K")
+    for ax in axes[-1]:
+        ax.set_xlabel("steps")
     return figure
