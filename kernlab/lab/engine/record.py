@@ -42,7 +42,7 @@ CONVERGED = 1e-3  # gaps up to which solvers stop of themselves: rows are known 
 _LARGEST = 2_000_000  # characters of a table
 _NOT_COMPARED = re.compile(
     # Times; and how far from an optimum a solver ended, which the order of sums decides.
-    r"second|bytes|memory|peak|threads|speed|gap|residual|^date$|^machine$|^code$|^source$"
+    r"second|time_ratio|bytes|memory|peak|threads|speed|gap|residual|^date$|^machine$|^code$|^source$"
 )
 _NO_DATA = re.compile(rf"^{DATA_MISSING}")
 _FOLDERS = re.compile(r"(?<![\w.:/])(?:/[\w.+-]+){2,}/?")  # a record says nothing of them
