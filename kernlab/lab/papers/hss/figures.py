@@ -290,8 +290,8 @@ def draw_steps(table):
     r"""Test accuracy and the relative duality gap with the exact kernel matrix, against the number
     of ADMM steps, for machines that see the exact K, close and coarse HSS matrices, the diagonal
     blocks and the identity. The dashed line marks the paper's ten steps: with $\beta = 100$ the gap
-    is still of the size of the objective. Let run, the close HSS matrix follows the exact one; the
-    others go to optima of other problems.
+    is still of the size of the objective. Let run, each goes to an optimum of its own, the close
+    HSS matrix to the nearest.
     """
     kinds = {EXACT: DARK, CLOSE: BLUE, COARSE: RED, BLOCKS: GREEN, IDENTITY: GREY}
     names, betas = (list(dict.fromkeys(table[what])) for what in ("dataset", "variant"))
