@@ -39,9 +39,9 @@ class Erratum:
         Whether values are on a logarithmic axis.
     published : float, optional
         The value that the paper prints.
-    chance : bool
-        Whether the order of what weighs the same, which differs between machines, decides of
-        the last digits.
+    digits : int
+        How many digits of the last values are the same on every machine, where neither rounding
+        nor the order of what weighs the same decides of them; 0 for none.
     """
 
     where: str
@@ -53,7 +53,7 @@ class Erratum:
     dataset: str
     log: bool = False
     published: float | None = None
-    chance: bool = False
+    digits: int = 2
 
 
 def _some(name, rows=ROWS, scaling="standard"):
@@ -237,7 +237,7 @@ ERRATA = {
         r"$\gamma$ of a9a", "", _divisor, "a9a", published=7.67),
     "lasn 4": Erratum(
         "LASN, line search", r"step $\rho^m$, $m \geq 1$", r"step $\rho^m$, $m \geq 0$",
-        "gradient, relative to the start", "Newton step", _unit_step, "magic", True),
+        "gradient, relative to the start", "Newton step", _unit_step, "magic", True, digits=0),
     "lasn 9": Erratum(
         "LASN, Table 4", r"LIBSVM with $\gamma = 1$", r"LIBSVM with LASN's $\gamma$",
         "test accuracy (liver-disorders)", "", _libsvm_gamma, "liver-disorders", published=0.5),
@@ -253,7 +253,7 @@ ERRATA = {
     "sparse 18": Erratum(
         "Sparse, listing", r"$\lambda = \lambda_F[P]$", r"$\lambda = \lambda_F[P^{-1}]$",
         "test error (pendigits)", "share of $K$ kept", _permutation, "pendigits",
-        chance=True),
+        digits=1),
     "hss 24": Erratum(
         "HSS, eq. 2 and 7", r"$f = \sum - b$", r"$f = \sum + b$", "test error (magic)", "C",
         _intercept_sign, "magic"),
@@ -262,16 +262,16 @@ ERRATA = {
         "dual objective", "ADMM step", _q_or_x, "magic"),
     "hss 27": Erratum(
         "HSS, Section 3", r"$\beta = 1.9\, |\lambda_{\min}|$", r"$\beta = 2.1\, |\lambda_{\min}|$",
-        r"$|x - z|$", "ADMM step", _indefinite, "magic", True),
+        r"$|x - z|$", "ADMM step", _indefinite, "magic", True, digits=0),
     "fpc 30": Erratum(
         "FPC, Section VI", "features as they are", "scaled to [0, 1]", "test error (magic)",
-        "degree s", _unscaled, "magic"),
+        "degree s", _unscaled, "magic", digits=0),
     "fpc 31": Erratum(
         "FPC, Algorithm 1", "stopped as stated", "minimiser of the hinge loss",
         "training hinge loss (toy)", "degree s", _ridge_or_optimum, "fpc-toy"),
     "fpc 33": Erratum(
         "FPC, scripts", "$A^T A$ in single precision", "in double precision",
-        "negative eigenvalue, relative", "degree s", _single_precision, "magic", True),
+        "negative eigenvalue, relative", "degree s", _single_precision, "magic", True, digits=0),
 }  # fmt: skip
 """The misprints, by paper and number."""
 
@@ -302,9 +302,8 @@ def _differences(table):
     figures = {}
     for name in dict.fromkeys(table["method"]):
         one, forms = ERRATA[name], (PRINTED, CORRECTED)
-        # Rounding decides of numbers near zero.
-        if not one.log and {(name, form) for form in forms} <= set(last.index):
-            said = [f"{form} {last[name, form]:.{1 if one.chance else 2}g}" for form in forms]
+        if one.digits and {(name, form) for form in forms} <= set(last.index):
+            said = [f"{form} {last[name, form]:.{one.digits}g}" for form in forms]
             quantity = one.quantity.replace("$", "").replace("\\", "")
             figures[f"{one.where}, {quantity}"] = ", ".join(said)
     return figures
