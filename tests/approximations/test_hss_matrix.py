@@ -208,6 +208,13 @@ def interpolate(A, rel_tol=1e-6, abs_tol=0.0, max_rank=10_000):
     )
 
 
+@pytest.mark.parametrize("rel_tol", [1e-2, 1e-12])
+def test_a_basis_of_all_rows_keeps_nothing_else_in_memory(rel_tol):
+    E = interpolate(RNG.normal(size=(100, 300)), rel_tol).E
+    assert E.shape == (0, 100)
+    assert E.base is None or E.base.nbytes == 0
+
+
 def missed(A, found):
     return la.norm(A[found.rest] - found.E @ A[found.skeleton], axis=1).max(initial=0.0)
 

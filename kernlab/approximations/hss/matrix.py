@@ -388,7 +388,7 @@ def _by_gram(A, dtype, tolerance, limit):
     (pstrf,) = la.get_lapack_funcs(("pstrf",), (gram,))
     lower, pivots, rank, _ = pstrf(gram.T, lower=1, tol=tolerance**2 * largest, overwrite_a=1)
     rank, order = min(int(rank), limit), pivots.astype(np.intp) - 1
-    below = np.asfortranarray(lower[rank:, :rank])
+    below = np.array(lower[rank:, :rank], order="F")  # a view of no rows would keep all of it
     explained = np.einsum("ij,ij->i", below, below)
     left = float((squares[order[rank:]] - explained).max(initial=0.0))
     (trsm,) = la.get_blas_funcs(("trsm",), (gram,))
