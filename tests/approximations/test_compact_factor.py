@@ -70,7 +70,10 @@ class Factor05:
         return sp.csc_array(self._lower)
 
 
-ERRORS = ("CholmodNotPositiveDefiniteError", "CholmodNotInstalledError", "CholmodInvalidInputError")
+ERRORS = (
+    "CholmodNotPositiveDefiniteError", "CholmodNotInstalledError", "CholmodInvalidInputError",
+    "CholmodOverflowError",
+)  # fmt: skip
 scikit_sparse_05 = types.SimpleNamespace(
     CholeskyFactor=Factor05,
     cho_factor=None,
@@ -164,6 +167,25 @@ def test_indices_of_64_bits_are_used_where_entries_are_many(monkeypatch, backend
     monkeypatch.setattr(type(analysis._backend), "order", spied)
     F = analysis.factorise().rows()
     assert wanted == [True]
+    np.testing.assert_allclose((F @ F.T).toarray(), DENSE, atol=1e-12)
+
+
+@pytest.mark.skipif("cholmod" not in available_backends(), reason="scikit-sparse is not installed")
+def test_indices_of_64_bits_are_tried_where_cholmod_finds_32_too_few(monkeypatch):
+    """Which it does before anyone could count the entries."""
+    from sksparse.cholmod import CholmodTooLargeError
+
+    analysed, wanted = cholmod._analysed, []
+
+    def overflowing(module, matrix, ordering, long):
+        wanted.append(long)
+        if not long:
+            raise CholmodTooLargeError("problem too large")
+        return analysed(module, matrix, ordering, long)
+
+    monkeypatch.setattr(cholmod, "_analysed", overflowing)
+    F = factorise(MATRIX, backend="cholmod").rows()
+    assert wanted == [False, True]
     np.testing.assert_allclose((F @ F.T).toarray(), DENSE, atol=1e-12)
 
 

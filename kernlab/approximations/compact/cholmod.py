@@ -18,6 +18,16 @@ import scipy.sparse as sp
 def order(module, matrix, ordering, long=False):
     """(analysis of the pattern, matrix as it is to be factorised): `analyze` of scikit-sparse 0.4,
     or a `CholeskyFactor` of 0.5. `long` for factors of more than 2^31 entries."""
+    overflow = module.CholmodTooLargeError if is_04(module) else module.CholmodOverflowError
+    try:
+        return _analysed(module, matrix, ordering, long)
+    except overflow:
+        if long:
+            raise
+        return _analysed(module, matrix, ordering, True)
+
+
+def _analysed(module, matrix, ordering, long):
     if long:
         parts = matrix.data, matrix.indices.astype("int64"), matrix.indptr.astype("int64")
         matrix = sp.csc_matrix(matrix.shape)
