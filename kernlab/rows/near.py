@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
 
 from kernlab.rows.products import exact_squares, prepare_right, squared_distances
-from kernlab.runtime import REORDERED_SUMS, njit
+from kernlab.runtime import REORDERED_SUMS, njit, require_memory
 
 CHUNK = 16  # features between two looks at whether a pair is too far already
 BLOCK_BYTES = 2**23
@@ -41,7 +40,16 @@ class Hits(NamedTuple):
 class ProductSearch:
     """The rows X in their own order, to find those within `radius` of each other or of new rows."""
 
-    def __init__(self, X, radius):
+    def __init__(self, X, radius, max_memory=None):
+        if not sp.issparse(X):
+            n, p = X.shape
+            require_memory(
+                8 * n * p,
+                max_memory,
+                what=f"a copy of the {n:,} rows, centred for their distances,",
+                arithmetic=f"{n:,} x {p:,} x 8 bytes",
+                way_out="Allow more with max_memory.",
+            )
         self.radius = float(radius)
         self.order = np.arange(X.shape[0])
         self._rows = _in_double(X)
@@ -65,20 +73,19 @@ class ProductSearch:
         for start in range(0, max(1, Z.shape[0]), step):
             block = Z[start : start + step]
             squares = np.empty((block.shape[0], n_columns))
-            if squares.size:
-                squared_distances(block, right, squares)
+            norms = squared_distances(block, right, squares) if squares.size else right.norms[:0]
+            limit = self._screen(norms.max(initial=0.0) + right.norms.max(initial=0.0))
             counts = np.empty(block.shape[0], np.int64)
             lowest = -1 if first is None else start  # row q of the block sees columns behind it
-            columns = _below(squares, self._screen(block, right), lowest, first or 0, counts)
+            columns = _below(squares, limit, lowest, first or 0, counts)
             hits = Hits(counts, columns, np.empty(len(columns)))
             parts.append(measured(hits, block, self._rows, self.radius))
         return Hits.joined(parts)
 
-    def _screen(self, block, right):
-        """A limit that no near pair exceeds although |x|^2 + |z|^2 - 2 x . z is rounded."""
-        moved = block if right.shift is None else block - right.shift
-        largest = row_norms(moved, squared=True).max(initial=0.0) + right.norms.max(initial=0.0)
-        return self.radius**2 + 4.0 * np.finfo(float).eps * (block.shape[1] + 16) * largest
+    def _screen(self, largest):
+        """A limit that no near pair exceeds although |x|^2 + |z|^2 - 2 x . z is rounded, with norms
+        of at most `largest` together."""
+        return self.radius**2 + 4.0 * np.finfo(float).eps * (self._rows.shape[1] + 16) * largest
 
 
 def measured(hits, queries, points, radius):

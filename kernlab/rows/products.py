@@ -28,6 +28,8 @@ FILLED_BYTES = 2**30  # the largest right-hand side that is filled in
 ROWS_FOR_CENTRE = 33
 COLUMNS_AT_ONCE = 256
 PRODUCTS_AT_ONCE = 512
+COPIED_VALUES = 2**19  # of left-hand rows that are centred, scaled or filled in at a time
+WIDE = 256  # from so many features on, norms are not worth columns of their own
 # How far an exponent may be off, and from which on exp(-exponent) is zero.
 LARGEST_ERROR = {np.dtype(np.float64): 3e-7, np.dtype(np.float32): 3e-4}
 VANISHING = {np.dtype(np.float64): 746.0, np.dtype(np.float32): 104.0}
@@ -72,7 +74,8 @@ def prepare_right(X, Y, distances=False, gamma=None):
         Y = Y - shift
     if gamma is not None:
         with np.errstate(over="ignore", invalid="ignore"):  # then differences are taken
-            Y = Y * Y.dtype.type(np.sqrt(gamma))
+            scale = Y.dtype.type(np.sqrt(gamma))
+            Y = Y * scale if shift is None else np.multiply(Y, scale, out=Y)
     norms = squared_norms(Y)
     dense_y = 1.0 if not sp.issparse(Y) else Y.nnz / max(1, Y.shape[0] * Y.shape[1])
     dense_x = 1.0 if not sp.issparse(X) else X.nnz / max(1, X.shape[0] * X.shape[1])
@@ -84,15 +87,15 @@ def prepare_right(X, Y, distances=False, gamma=None):
             costs["sparse-sparse"] = SPARSE_SPARSE * dense_x * dense_y
     elif sp.issparse(Y):
         costs["sparse-dense"] = SPARSE_DENSE * dense_y
-    way = min(costs, key=costs.get)
-    fill_right = sp.issparse(Y) and (way == "blas" or (way == "sparse-dense" and sp.issparse(X)))
-    rows = Y.toarray() if fill_right else Y
-    extended = columns = None
+    way, rows, extended, columns = min(costs, key=costs.get), Y, None, None
     if way == "sparse-dense" and sp.issparse(X):
+        rows = Y.toarray(order="F") if sp.issparse(Y) else Y
         columns = np.ascontiguousarray(rows.T)
-    elif (distances or gamma is not None) and not sp.issparse(rows):
-        extended = np.column_stack([rows, np.ones_like(norms), norms])
-        rows = extended[:, :-2]
+    elif way == "blas":
+        rows = Y.toarray() if sp.issparse(Y) else Y
+        if (distances or gamma is not None) and Y.shape[1] < WIDE:
+            extended = np.column_stack([rows, np.ones_like(norms), norms])
+            rows = extended[:, :-2]
     gamma = 1.0 if gamma is None else gamma
     return RightRows(rows, norms, way == "blas", shift, gamma, extended, given, columns)
 
@@ -138,8 +141,9 @@ def unit_rows(X, spread=False):
 def inner_products(X, right, out):
     """Write x . z for all rows x of X and z on the right to `out`."""
     Y = right.rows
-    if _sums_columns(X, right, out):
+    if right.columns is not None:
         zeros = np.zeros(max(out.shape), out.dtype)
+        X = X.astype(out.dtype, copy=False)
         _column_sums(X.data, X.indices, X.indptr, right.columns, 1.0, zeros, zeros, out)
         return
     if sp.issparse(X) and right.fill_left:
@@ -155,11 +159,6 @@ def inner_products(X, right, out):
             np.matmul(X, Y.T, out=out)
         else:
             out[...] = X @ Y.T
-
-
-def _sums_columns(X, right, out):
-    same = right.columns is not None and right.columns.dtype == out.dtype
-    return same and sp.issparse(X) and X.dtype == out.dtype
 
 
 @njit(fastmath=REORDERED_SUMS)
@@ -196,11 +195,12 @@ def _column_sums(data, indices, indptr, columns, factor, by_row, by_column, out)
 def squared_distances(X, right, out):
     """|x - z|^2 for all rows x of X and z on the right, which know of `distances`, to `out`.
 
-    Rounded by about eps (|x|^2 + |z|^2), with norms about a point amidst the right-hand rows;
-    rounding to the wrong side of zero is removed.
+    Rounded by about eps (|x|^2 + |z|^2), with norms about a point amidst the right-hand rows, of
+    which those of X are returned; rounding to the wrong side of zero is removed.
     """
-    _signed_squares(X, right, out, 1.0)
+    norms = _signed_squares(X, right, out, 1.0)
     np.maximum(out, 0.0, out=out)
+    return norms
 
 
 def gaussian_exponents(X, right, out):
@@ -223,8 +223,15 @@ def gaussian_exponents(X, right, out):
 
 def _signed_squares(X, right, out, sign):
     """`sign` times the scaled squared distances; returned are the norms on the left."""
+    n, p = X.shape
+    copied = right.fill_left or not sp.issparse(X)
+    parts = row_blocks(n, COPIED_VALUES // p if copied else n)
+    norms = np.empty(n, out.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _scaled_squares(X.astype(out.dtype, copy=False), right, out, sign)
+        for part in parts:
+            block = (X if len(parts) == 1 else X[part]).astype(out.dtype, copy=False)
+            norms[part] = _scaled_squares(block, right, out[part], sign)
+    return norms
 
 
 def _scaled_squares(X, right, out, sign):
@@ -236,7 +243,7 @@ def _scaled_squares(X, right, out, sign):
     elif scale != 1.0:
         X = X * scale
     norms = squared_norms(X)
-    if _sums_columns(X, right, out):
+    if right.columns is not None:
         parts = X.data, X.indices, X.indptr, right.columns
         _column_sums(*parts, -2.0 * sign, sign * norms, sign * right.norms, out)
         return norms

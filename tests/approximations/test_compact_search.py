@@ -1,6 +1,8 @@
 """Near pairs by cells and by products, against all pairs; and the assembly and products on top."""
 
 import itertools
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -135,32 +137,45 @@ def test_rows_on_a_lattice_are_no_trap(rows, radius):
         np.testing.assert_array_equal(K > 0, squares < radius**2)
 
 
-def test_a_full_buffer_is_emptied_and_the_search_goes_on(monkeypatch):
+@pytest.mark.parametrize("n_features", [2, 6])
+def test_a_full_buffer_is_emptied_and_the_search_goes_on(monkeypatch, n_features):
     monkeypatch.setattr(assembly, "BUFFER", 400)
-    X = RNG.random((300, 2))
+    X = RNG.random((300, n_features))
     search = CellGrid(X, 0.6, Front(X), 2)
-    assert search.above(slice(0, 300)).counts.sum() > 20 * 400
+    assert search.above(slice(0, 300)).counts.sum() > 1000
     near = cdist(X, X) < 0.6
     np.fill_diagonal(near, False)
     np.testing.assert_array_equal(~np.isnan(pairs_above(search, 300, block=300)), near)
 
 
+def test_what_the_screen_lets_pass_is_not_kept():
+    """Of rows in 20 dimensions, eight directions of them let millions pass that are not near."""
+    X = RNG.normal(size=(20_000, 20))
+    search = CellGrid(X, 3.0, Front(X), 2)
+    search.above(slice(0, 1))  # compiles
+    tracemalloc.start()
+    found = search.above(slice(0, 1024))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.columns) < 5000
+    assert most < 2 * 12 * assembly.BUFFER
+
+
 # ------------------------------------------------------------------------------- assembly
 def test_assembly_stops_when_the_entries_found_pass_the_limit():
     class Everything:
-        order, blocks = np.arange(5000), 0
+        order, blocks = np.arange(100_000), 0
 
         def above(self, rows):
             self.blocks += 1
-            counts = 5000 - 1 - np.arange(rows.start, rows.stop)
-            columns = np.concatenate([np.arange(5000 - c, 5000, dtype=np.int32) for c in counts])
-            return Hits(counts, columns, np.ones(len(columns)))
+            time.sleep(0.01)  # or all blocks are done before the first refusal is heard of
+            return Hits(None, np.zeros(5_000_000, np.int32), np.zeros(0))
 
     search = Everything()
-    kernel = NearKernel(search, Compact(1.0, 0.5, 2), 5000)
+    kernel = NearKernel(search, Compact(1.0, 0.5, 2), 100_000)
     with pytest.raises(MemoryLimitError, match=r"entries found so far, 12 bytes each"):
-        kernel.matrix(np.ones(5000), max_memory="50MB")
-    assert search.blocks < 5
+        kernel.matrix(np.ones(100_000), max_memory="50MB")
+    assert search.blocks < 50
 
 
 # ------------------------------------------------------------------------------- products

@@ -366,11 +366,15 @@ def radius_by_quantile(X, sparsity, random_state=None):
             f"diagonal is not zero: {sparsity!r} cannot be had"
         )
     sample = sample_rows(X, random_state)
-    distances = np.concatenate(list(distances_from(X, sample)))
+    distances, filled = np.empty((len(sample), n)), 0
+    for block in distances_from(X, sample):
+        distances[filled : filled + len(block)] = block
+        filled += len(block)
     distances[np.arange(len(sample)), sample] = np.inf  # a row and itself are no pair
     pairs = distances.ravel()
     rank = min(int(share * len(sample) * (n - 1)), len(pairs) - len(sample) - 1)
-    return float(np.partition(pairs, rank)[rank])
+    pairs.partition(rank)
+    return float(pairs[rank])
 
 
 def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):

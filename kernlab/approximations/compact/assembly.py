@@ -253,7 +253,7 @@ def find_search(X, radius, search="auto", random_state=None, max_memory=None):
     one_of("auto", "cells", "products")(search, "search")
     fits = not sp.issparse(X) or 8 * X.shape[0] * X.shape[1] < memory_limit(max_memory) // 8
     if search == "products" or (search == "auto" and not fits):
-        return ProductSearch(X, radius)
+        return ProductSearch(X, radius, max_memory)
     filled = X.toarray() if sp.issparse(X) else X
     front = Front(filled, random_state)
     costs = costs_of_cells(filled, radius, front, random_state)
@@ -261,7 +261,7 @@ def find_search(X, radius, search="auto", random_state=None, max_memory=None):
     if sp.issparse(X):
         multiplication = min(BLAS, SPARSE_SPARSE * (X.nnz / max(1, n * p)) ** 2)
     if search == "auto" and n / 2 * (p * multiplication + PAIR) < costs.min():
-        return ProductSearch(X, radius)
+        return ProductSearch(X, radius, max_memory)
     return CellGrid(filled, radius, front, 1 + int(np.argmin(costs)))
 
 
@@ -272,13 +272,19 @@ def costs_of_cells(X, radius, front, random_state=None):
     some = X if n <= SAMPLED_CANDIDATES else X[generator.choice(n, SAMPLED_CANDIDATES)]
     there = front(some)
     here = there[:SAMPLED_QUERIES]
-    apart = np.abs(there[None, :, :] - here[:, None, :])
     n_axes = min(there.shape[1], MAX_CELL_AXES)
-    # A cell and its neighbours reach 1.5 radii to either side, on average over places in a cell.
-    inside = np.logical_and.accumulate(apart[:, :, :n_axes] < 1.5 * radius, axis=2)
-    work = n * inside.mean(axis=(0, 1)) * (CANDIDATE + AXIS * there.shape[1])
+    inside, shares, squares = True, [], 0.0
+    for axis in range(there.shape[1]):
+        apart = np.abs(there[None, :, axis] - here[:, None, axis])
+        if axis < n_axes:
+            # A cell and its neighbours reach 1.5 radii to either side, on average over places in
+            # a cell.
+            inside = inside & (apart < 1.5 * radius)
+            shares.append(inside.mean())
+        squares = squares + apart * apart
+    work = n * np.array(shares) * (CANDIDATE + AXIS * there.shape[1])
     if not front.is_plain:
-        passed = n * np.mean(np.einsum("qck,qck->qc", apart, apart) < radius * radius)
+        passed = n * np.mean(squares < radius * radius)
         work += passed * (MEASURED + MEASURED_FEATURE * X.shape[1])
     return (work + RUN * 3.0 ** np.arange(n_axes)) / 2
 
@@ -362,37 +368,35 @@ class CellGrid:
 
     def above(self, rows):
         """The near rows behind each of the rows of a slice, in the sorted order: each pair once."""
-        hits = self._collect(self._by_axis[:, rows], self._row_keys[rows], rows.start)
-        if self._rows is None:
-            return hits
-        return measured(hits, self._rows[rows], self._rows, self.radius)
+        mine = None if self._rows is None else self._rows[rows]
+        return self._collect(mine, self._by_axis[:, rows], self._row_keys[rows], rows.start)
 
     def around(self, Z):
         """The fitted rows near each of the new rows Z."""
         Z = Z.toarray() if sp.issparse(Z) else Z
-        coordinates = self._front(Z)
-        hits = self._collect(np.ascontiguousarray(coordinates.T), self._keys(coordinates), -1)
-        if self._rows is None:
-            return hits
-        return measured(hits, np.asarray(Z, np.float64), self._rows, self.radius)
+        coordinates, Z = self._front(Z), np.asarray(Z, np.float64)
+        queries = np.ascontiguousarray(coordinates.T)
+        return self._collect(Z, queries, self._keys(coordinates), -1)
 
-    def _collect(self, queries, keys, first_row):
-        """Hits of the screen; buffers hold at least the candidates of one row."""
-        n_queries, done, columns, squares = queries.shape[1], 0, [], []
+    def _collect(self, Z, queries, keys, first_row):
+        """Hits of rows Z, of which `queries` are the coordinates. Buffers hold at least what the
+        screen lets pass of one row, of which few may be near: they are measured one by one."""
+        n_queries, done, parts = queries.shape[1], 0, []
         counts = np.zeros(n_queries, np.int64)
         size = max(BUFFER, self._by_axis.shape[1] + CANDIDATES_AT_ONCE)
-        room, room_for_squares = np.empty(size, np.int32), np.empty(size)
-        while done < n_queries or not columns:
+        columns, squares = np.empty(size, np.int32), np.empty(size)
+        while done < n_queries or not parts:
+            first = done
             found, done = _collect(
                 *(queries, keys, done, first_row, self._by_axis),
                 *(self._offsets, self._cell_keys, self._cell_starts),
-                *(self._screen, counts, room, room_for_squares),
+                *(self._screen, counts, columns, squares),
             )
-            columns.append(room[:found].copy())
-            squares.append(room_for_squares[:found].copy())
-        if len(columns) == 1:
-            return Hits(counts, columns[0], squares[0])
-        return Hits(counts, np.concatenate(columns), np.concatenate(squares))
+            hits = Hits(counts[first:done], columns[:found], squares[:found])
+            if self._rows is not None:
+                hits = measured(hits, Z[first:done], self._rows, self.radius)
+            parts.append(Hits(hits.counts, hits.columns.copy(), hits.squares.copy()))
+        return Hits.joined(parts)
 
 
 @njit
