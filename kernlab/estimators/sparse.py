@@ -29,7 +29,7 @@ from kernlab.estimators.machine import (
 from kernlab.estimators.sweep import is_better, sweep, warn_if_no_better, yardsticks
 from kernlab.kernels import gamma_from_sigma
 from kernlab.rows import distinct_rows, validate_rows
-from kernlab.runtime import MemoryLimitError, memory_limit
+from kernlab.runtime import MemoryLimitError, memory_limit, require_memory
 
 MEASURED = ("cv_accuracy", "cv_accuracy_sd", "fit_seconds", "predict_seconds", "message")
 N_FOLDS = 5
@@ -125,6 +125,13 @@ def _with_best_sigma(machine, X, y, sample_weight):
             f"sigma='cv' leaves out a fifth of each class in turns, but one has {rarest} rows: "
             "give sigma a number"
         )
+    require_memory(
+        2 * rows.nbytes,
+        machine.max_memory,
+        what=f"cross-validation on {len(rows):,} rows",
+        arithmetic="their folds, and the rows of a fold sorted: twice what the rows take",
+        way_out="Give sigma a number, or allow more with max_memory.",
+    )
     floor = default_sparsity(len(rows)) if machine.sparsity is None else machine.sparsity
     settings = {"sample_weight": sample_weight, "random_state": machine.random_state}
     whole = rows.whole(machine.max_memory)

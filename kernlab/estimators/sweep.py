@@ -86,10 +86,13 @@ def sweep(
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     shown = {n: [_shown(v, i) for i, v in enumerate(values)] for n, values in grid.items()}
     table = pd.DataFrame(list(itertools.product(*shown.values())), columns=list(grid))
-    splits = list(_splits(estimator, X, y, sample_weight, validation))
-    total, folds = len(points) * len(splits), []
+    parts = _parts(estimator, X, y, validation)
+    total, folds = len(points) * len(parts), []
     with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
-        for split in splits:
+        for part in parts:
+            split = (X, y, sample_weight), validation
+            if part is not None:  # copies of the rows: those of one fold at a time
+                split = tuple(_taken(X, y, sample_weight, positions) for positions in part)
             folds.append(pd.DataFrame(_measured(tried, points, nested, *split, metric, bar)))
     found = folds[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
     if validation is not None and not isinstance(validation, tuple):
@@ -130,23 +133,24 @@ def _check(tried, grid, nested):
         raise ValueError("nested=True takes whole numbers of landmarks")
 
 
-def _splits(estimator, X, y, weights, validation):
-    """(X, y, weights) to train on, and to validate on (or None)."""
+def _parts(estimator, X, y, validation):
+    """Positions of the rows to train on and to validate on, for each fold; [None] where there are
+    no folds."""
     if validation is None or isinstance(validation, tuple):
-        yield (X, y, weights), validation
-        return
+        return [None]
     if isinstance(X, Rows) and X.is_distributed:
         raise ValueError("rows on a cluster are not split into folds: give validation=(X, y)")
     folds = check_cv(validation, y, classifier=is_classifier(estimator))
-    for split in folds.split(np.zeros(len(y)), y):
-        yield tuple(
-            (
-                X.select(part) if isinstance(X, Rows) else _safe_indexing(X, part),
-                _safe_indexing(y, part),
-                None if weights is None else np.asarray(weights)[part],
-            )
-            for part in split
-        )
+    return list(folds.split(np.zeros(len(y)), y))
+
+
+def _taken(X, y, weights, part):
+    """The rows, labels and weights at these positions."""
+    return (
+        X.select(part) if isinstance(X, Rows) else _safe_indexing(X, part),
+        _safe_indexing(y, part),
+        None if weights is None else np.asarray(weights)[part],
+    )
 
 
 # ------------------------------------------------------------------------------ fitting

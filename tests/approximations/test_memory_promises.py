@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from kernlab import LASN, LLSVM, KernelMachine
+from kernlab import FPC, LASN, LLSVM, KernelMachine, SparseCholeskySVC
 from kernlab.approximations import Nystrom
 from kernlab.runtime import MemoryLimitError
 
@@ -38,7 +38,8 @@ def held(name):
 warnings.simplefilter("ignore")
 generator = np.random.default_rng(0)
 small = generator.normal(size=(300, 8))
-for machine in (LASN(10), LLSVM(10), KernelMachine("exact", "newton")):
+machines = LASN(10), LLSVM(10), KernelMachine("exact", "newton"), FPC()
+for machine in (*machines, SparseCholeskySVC(sigma="cv")):
     machine.fit(small, np.sign(small[:, 0]))
 Nystrom(n_landmarks=10, landmarks="rpcholesky").fit(small)
 Nystrom(n_landmarks=10).fit(sp.csr_matrix(small))
@@ -56,6 +57,8 @@ for setup, work in json.load(sys.stdin):
 """
 
 LONG, WIDE = "generator.normal(size=(100_000, 20))", "generator.normal(size=(3000, 2000))"
+WIDEST = "generator.normal(size=(1000, 5000))"
+CLOUD = "generator.normal(size=(9000, 20))"
 SQUARE = "generator.normal(size=(2000, 5))"
 SPARSE = (
     "sp.csr_matrix((np.ones(150_000), (np.repeat(np.arange(5000), 30), "
@@ -67,6 +70,11 @@ FITS = [
     (LONG, "LASN(1000, landmarks='rpcholesky', max_memory={limit!r})", "100MB", True),
     (SPARSE, "LASN(300, max_memory={limit!r})", "20MB", False),
     (SQUARE, "KernelMachine('exact', 'newton', max_memory={limit!r})", "165MB", False),
+    (WIDEST, "LASN(max_memory={limit!r})", "25MB", False),
+    (WIDEST, "FPC(max_memory={limit!r})", "110MB", False),
+    (WIDEST, "SparseCholeskySVC(max_memory={limit!r})", "30MB", True),
+    (WIDEST, "SparseCholeskySVC(sigma='cv', max_memory={limit!r})", "70MB", True),
+    (CLOUD, "SparseCholeskySVC(sigma='cv', max_memory={limit!r})", "10MB", False),
 ]
 
 

@@ -175,7 +175,10 @@ class PolynomialMap(FeatureMap):
         """Refuse powers whose squares, which the Gram matrix sums, are beyond double precision."""
         box = np.abs([self._scaled(self.low_), self._scaled(self.high_)]).max(axis=0)
         with np.errstate(over="ignore"):
-            largest = 1.0 + float((np.abs(self.centres_) @ box).max())
+            parts = row_blocks(len(self.centres_), BLOCK_BYTES // (8 * len(box)))
+            largest = 1.0 + max(
+                (float((np.abs(self.centres_[part]) @ box).max()) for part in parts), default=0.0
+            )
         if self.degree * math.log10(largest) > DIGITS:
             raise ValueError(
                 f"degree={self.degree} makes features of up to {largest:.3g}^{self.degree}, whose "
@@ -185,13 +188,15 @@ class PolynomialMap(FeatureMap):
 
     def _require_memory(self, n):
         many = f"{n:,}" if n < 10**15 else f"about 10^{len(str(n)) - 1}"
+        d = 0 if self.basis == "chebyshev" else self.n_features_in_
+        centres = f", and {many} x {d:,} x 8 for the centres" if d else ""
         require_memory(
-            min(2 * 8 * n * n, 10**24),
+            min(8 * n * (2 * n + d), 10**24),
             self.max_memory,
             at_least=n > 10**11,
             what=f"the Gram matrix of {many} polynomial features of degree {self.degree} in "
             f"{self.n_features_in_:,} variables and its factor",
-            arithmetic=f"2 x {many}^2 x 8 bytes",
+            arithmetic=f"2 x {many}^2 x 8 bytes{centres}",
             way_out="Take a lower degree or fewer centres (n_centres), or allow more with "
             "max_memory.",
         )
@@ -219,10 +224,12 @@ class PolynomialMap(FeatureMap):
         else:
             chances = None if weights is None else weights / weights.sum()
             chosen = positions[random.choice(len(positions), n, replace=False, p=chances)]
-        return self._scaled(as_dense(rows.take(chosen)))
+        centres = as_dense(rows.take(chosen)).astype(np.float64, copy=False)
+        return self._scaled(centres, out=centres)
 
-    def _scaled(self, X):
-        return (X - self._low) / self._width
+    def _scaled(self, X, out=None):
+        scaled = np.subtract(X, self._low, out=out)
+        return np.divide(scaled, self._width, out=scaled)
 
     @property
     def rank_(self):
@@ -299,11 +306,13 @@ class PolynomialMap(FeatureMap):
             return np.empty((2, len(centres) * n_rows))
 
         def form(rows, given):
-            X = as_dense(source.block(rows)) - self._low
-            X /= self._width
-            given, size = room(len(X)) if given is None else given, len(centres) * len(X)
-            base, values = (part[:size].reshape(len(centres), len(X)) for part in given)
-            np.matmul(centres, X.T, out=base)
+            start, stop, _ = rows.indices(source.shape[0])
+            n, d = stop - start, source.shape[1]
+            given, size = room(n) if given is None else given, len(centres) * n
+            base, values = (part[:size].reshape(len(centres), n) for part in given)
+            for part in row_blocks(n, BLOCK_BYTES // (8 * d)):
+                block = as_dense(source.block(slice(start + part.start, start + part.stop)))
+                np.matmul(centres, self._scaled(block).T, out=base[:, part])
             base += 1.0
             return integer_power(base, self.degree, values).T
 
