@@ -228,6 +228,9 @@ class Pair:
     def fit(self, X, y=None, sample_weight=None):
         """Approximate the kernel matrix of the rows of X, then solve for the labels y.
 
+        A classifier none of whose parameters was chosen is then held against a linear machine, on a
+        few of the rows, and warns, with the figures, where it is no better.
+
         Parameters
         ----------
         X : array, sparse matrix, DataFrame, memory map, path of a file, Rows, or, for rows on a

@@ -4,8 +4,10 @@ LLSVM (Zhang, Lan, Wang and Moerchen 2012), LASN (Jiang and Li 2020) and ADMM-HS
 Gondzio 2021); the sparse machine and FPC, which may choose a parameter, have modules of their own.
 """
 
-from dataclasses import KW_ONLY, dataclass
+import time
+from dataclasses import KW_ONLY, dataclass, fields
 from operator import attrgetter
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -21,10 +23,40 @@ from kernlab.estimators.machine import (
     gamma_of,
     same,
 )
+from kernlab.estimators.sweep import hold_against_others
+from kernlab.rows import Rows, is_collection, validate_rows
+
+MOST_LANDMARKS = 300  # of a machine on a few of the rows
+
+
+class UntunedClassifier(Classifier):
+    """A classifier that warns where it is no better than a linear machine and nobody has chosen any
+    of its parameters."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        at_hand = not (isinstance(X, str | Path | Rows) or is_collection(X))
+        if at_hand and sample_weight is None and self._is_untuned():
+            began = time.perf_counter()
+            rows = validate_rows(self.with_params(), X, y, supervised=True)
+            hold_against_others(self, rows, **self._as_large())
+            spent = time.perf_counter() - began
+            self.timings_ |= {"hold out": spent, "total": self.timings_["total"] + spent}
+        return self
+
+    fit.__doc__ = Classifier.fit.__doc__
+
+    def _is_untuned(self):
+        chosen = [f.name for f in fields(self) if repr(getattr(self, f.name)) != repr(f.default)]
+        return not {*chosen} - {"random_state", "verbose"}
+
+    def _as_large(self):
+        """Parameters that make a machine on fewer rows as large as this one."""
+        return {}
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachine(Classifier):
+class KernelMachine(UntunedClassifier):
     """A kernel support vector machine through an approximation and a solver of your choice.
 
         minimise   1/2 |w|^2 + C sum_i loss(y_i (w . phi(x_i) + b))
@@ -105,6 +137,10 @@ class KernelMachine(Classifier):
     approximation_params: dict | None = None
     solver_params: dict | None = None
 
+    def _as_large(self):
+        n = min(self.approximation_.landmarks_.shape[0], MOST_LANDMARKS)
+        return {"approximation_params": {"n_landmarks": n}}
+
 
 @dataclass(eq=False, repr=False)
 class OnLandmarks(Pair):
@@ -132,9 +168,12 @@ class OnLandmarks(Pair):
     )
     landmarks_ = property(attrgetter("approximation_.landmarks_"))
 
+    def _as_large(self):
+        return {"n_landmarks": min(self.landmarks_.shape[0], MOST_LANDMARKS)}
+
 
 @dataclass(eq=False, repr=False)
-class LASN(OnLandmarks, Classifier):
+class LASN(OnLandmarks, UntunedClassifier):
     """Kernel classification by Nystrom features and Newton's method on the squared hinge.
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))^2
@@ -225,7 +264,7 @@ random_state, max_memory, verbose, landmark_params, solver_params
 
 
 @dataclass(eq=False, repr=False)
-class LLSVM(OnLandmarks, Classifier):
+class LLSVM(OnLandmarks, UntunedClassifier):
     """Kernel classification by Nystrom features and selective block minimization.
 
         minimise over w, b   1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i (w . f(x_i) + b))
@@ -281,7 +320,7 @@ solver_params, class_weight, random_state, max_memory, verbose
 
 
 @dataclass(eq=False, repr=False)
-class HSSSVC(Classifier):
+class HSSSVC(UntunedClassifier):
     """Kernel classification through a hierarchical approximation of the kernel matrix.
 
         k(x, z) = exp(-|x - z|^2 / (2 h^2))

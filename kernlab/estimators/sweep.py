@@ -18,10 +18,14 @@ from tqdm.auto import tqdm
 
 from kernlab.estimators.machine import NESTED, Pair, fit_together, qualities_of
 from kernlab.rows import Rows, as_rows, is_collection
-from kernlab.runtime import bar_options, levels_to_the_user
+from kernlab.runtime import bar_options, levels_to_the_user, memory_limit
 
 LINEAR_FOLDS, MOST_FOR_LINEAR = 3, 2000  # of the linear machine that others are held against
 CLEARLY = 0.01  # worse, in accuracy
+UNTUNED = (
+    "Those are the defaults: `kernlab.recommend(X, y)` says what suits these rows, `sweep` tries "
+    "gamma, C and landmarks."
+)
 FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
 
 
@@ -307,7 +311,9 @@ def yardsticks(rows):
     rows (0.0 where they are too few, or have too many features)."""
     counts = np.unique(rows.labels, return_counts=True)[1]
     enough = counts.min() >= 3 * LINEAR_FOLDS and rows.shape[1] <= MOST_FOR_LINEAR
-    return counts.max() / counts.sum(), _linear_accuracy(rows) if enough else 0.0
+    # Its coordinate descent always ends, which its Newton method does not on vanishing features.
+    linear = make_pipeline(MaxAbsScaler(), LinearSVC(dual=True, max_iter=300, random_state=0))
+    return counts.max() / counts.sum(), _accuracy(linear, rows) if enough else 0.0
 
 
 def is_better(accuracy, majority, linear):
@@ -331,13 +337,25 @@ def warn_if_no_better(machine, accuracy, others, advice):
     )
 
 
-def _linear_accuracy(rows):
-    """The cross-validated accuracy of a linear machine on at most `MOST_FOR_LINEAR` rows."""
+def hold_against_others(machine, rows, **params):
+    """Warn where a machine whose parameters nobody chose is no better than the `yardsticks`, by
+    cross-validation, on the same of the rows, of its like with `params`."""
+    beside = 3 * 8 * rows.shape[1] * min(len(rows), MOST_FOR_LINEAR)  # copies of those rows
+    room = memory_limit(machine.max_memory) - machine.nbytes_ - beside
+    if room <= 0 or not (others := yardsticks(rows))[1]:
+        return
+    like = machine.with_params(max_memory=room, verbose=False, **params)
+    with contextlib.suppress(*FAILURES):  # fewer rows cannot be fitted as all can: not known
+        warn_if_no_better(machine, _accuracy(like, rows), others, UNTUNED)
+
+
+def _accuracy(model, rows):
+    """The cross-validated accuracy of a model on at most `MOST_FOR_LINEAR` rows."""
     n, draw = len(rows), np.random.default_rng(0)
     some = np.sort(draw.choice(n, min(n, MOST_FOR_LINEAR), replace=False))
-    # Its coordinate descent always ends, which its Newton method does not on vanishing features.
-    model = make_pipeline(MaxAbsScaler(), LinearSVC(dual=True, max_iter=300, random_state=0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is a yardstick, of a few hundredths of a second
-        found = cross_val_score(model, rows.take(some), rows.labels[some], cv=LINEAR_FOLDS)
+        found = cross_val_score(
+            model, rows.take(some), rows.labels[some], cv=LINEAR_FOLDS, error_score="raise"
+        )
     return float(found.mean())

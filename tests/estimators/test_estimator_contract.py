@@ -196,10 +196,24 @@ def test_verbose_tells_stages_and_steps_and_nothing_else_does(name, capsys):
     assert all(re.search(r"objective \S+, residual or gap \S+, \d+\.\d s$", line) for line in steps)
 
 
-CHOOSING = {  # with parameters that are chosen by rows held out
+UNTUNED = {name: ESTIMATORS[name]() for name in ("KernelMachine", "LASN", "LLSVM", "HSSSVC")}
+CHOOSING = {  # with parameters that are chosen by rows held out, or that nobody chose
     "FPC": FPC(random_state=0),
     "SparseCholeskySVC": SparseCholeskySVC(sigma="cv", solver="newton", random_state=0),
-}
+} | {name: machine.set_params(random_state=0) for name, machine in UNTUNED.items()}
+
+
+@pytest.mark.parametrize("name", UNTUNED)
+def test_defaults_are_held_against_a_linear_machine_and_choices_are_not(name):
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(600, 100))
+    labels = rows[:, 0] > 0.0
+    told = rf"{name} is right on \d\d\.\d % of held-out .* linear machine 9\d\.\d %.*recommend"
+    with pytest.warns(UserWarning, match=told):
+        machine = clone(UNTUNED[name]).fit(rows, labels)
+    assert 0.0 < machine.timings_["hold out"] < machine.timings_["total"]
+    for choice in ({"C": 2.0}, {"max_memory": "1GB"}):
+        assert "hold out" not in clone(machine).set_params(**choice).fit(rows, labels).timings_
 
 
 @pytest.mark.parametrize("name", CHOOSING)

@@ -193,7 +193,8 @@ def foretold(make, X, y, cap, seed, smallest=0):
 
     Fits on 500, 2,000, ... rows (none fewer than `smallest`), of which none may take a third of the
     cap. From two of them a power of the rows, or a straight line where that is more, foretells all
-    rows. It counts where the last had a twentieth of the rows, or where the cap is passed tenfold.
+    rows. It counts where the last had a twentieth of the rows, or where the cap is far off, on
+    either side: small fits may grow more slowly than large ones.
     """
     known, size, expected = [], max(FIRST_RUNG, int(smallest)), None
     while 2 * size <= len(y):
@@ -214,7 +215,7 @@ def foretold(make, X, y, cap, seed, smallest=0):
                     f"a fit on {len(y):,} rows would take about {expected:.0f} s by one of "
                     f"{t2:.2g} s on {n2:,}: over the cap of {cap:g} s"
                 )
-            if expected < cap / 3:
+            if expected < cap / 3 and (FAR * n2 >= len(y) or expected < cap / 30):
                 break
         size *= RUNG
     return expected
