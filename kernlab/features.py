@@ -143,15 +143,15 @@ class Features:
         return made
 
     def kept(self, max_memory=None):
-        """Stored, where the rows are in memory and a quarter of it holds features; else these."""
+        """Stored, where the rows are in memory and half of it holds features; else these."""
         storable = self._form is not None and self.is_storable(max_memory)
         return Features(self.stored(max_memory)) if storable else self
 
     def is_storable(self, max_memory=None):
-        """Whether features are stored, or their rows are, and a quarter of it holds them."""
+        """Whether features are stored, or their rows are, and half of it holds them."""
         if self._form is None or self._whole is None:
             return self._form is None
-        return self.nbytes <= memory_limit(max_memory) // 4
+        return self.nbytes <= memory_limit(max_memory) // 2
 
     def explicit(self, dtype):
         """All features of kept values as an array of this precision."""

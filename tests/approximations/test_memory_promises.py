@@ -66,6 +66,7 @@ SPARSE = (
 )
 FITS = [
     (LONG, "LLSVM(300, runs=1, max_memory={limit!r})", "60MB", False),
+    (LONG, "LLSVM(100, max_memory={limit!r})", "165MB", False),
     (WIDE, "LASN(1000, landmarks='uniform', max_memory={limit!r})", "100MB", False),
     (LONG, "LASN(1000, landmarks='rpcholesky', max_memory={limit!r})", "100MB", True),
     (SPARSE, "LASN(300, max_memory={limit!r})", "20MB", False),

@@ -288,7 +288,7 @@ def solve_sbm(
     runs : exactly so many (1 is the paper's), with a warning where they leave a gap above a tenth
         of the objective; None to go on to `tol`.
     block_rows : rows of a block; None for the paper's 20,000, or, without `runs`, for one block of
-        all rows where their features are in memory, or take at most a quarter of it. Fewer where
+        all rows where their features are in memory, or take at most half of it. Fewer where
         max_memory does not hold six such blocks.
     drop : the share of rows dropped after each block.
     random_state : seed of all orders.
@@ -349,7 +349,7 @@ def solve_sbm(
 
 
 def _formed_once(F, runs=None, block_rows=None, max_memory=None, **_):
-    """Features that are read in blocks, stored where a quarter of memory holds them."""
+    """Features that are read in blocks, stored where half of memory holds them."""
     on_disk, in_one_block = isinstance(F, np.memmap), runs is None and block_rows is None
     return F if on_disk or in_one_block else as_features(F).kept(max_memory)
 
