@@ -5,6 +5,7 @@ Cases run in a process of their own, so that a crash or a hang costs that case a
 
 import argparse
 import faulthandler
+import itertools
 import json
 import os
 import queue
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -41,19 +43,33 @@ def work(kind, first, count):
 
 
 def run(minutes, seed, told):
-    """Fuzz until the time is over; how often there was each verdict, and the findings."""
-    counts, findings, end = {"fit": Counter(), "file": Counter()}, [], time.time() + 60 * minutes
-    batch = 0
-    while time.time() < end:
-        kind = KINDS[batch % len(KINDS)]
-        first, last = seed + batch * CASES_PER_PROCESS, seed + (batch + 1) * CASES_PER_PROCESS
-        while first < last and time.time() < end:
-            first = _watched(kind, first, last - first, end, counts[kind], findings, told)
-        batch += 1
-    return counts, findings
+    """Fuzz on all cores until the time is over; how often there was each verdict, and the
+    findings."""
+    batches, end, stopped = itertools.count(), time.time() + 60 * minutes, threading.Event()
+
+    def over():
+        return stopped.is_set() or time.time() > end
+
+    def go_on(_):
+        counts, findings = {"fit": Counter(), "file": Counter()}, []
+        while not over():
+            batch = next(batches)
+            kind = KINDS[batch % len(KINDS)]
+            first, last = seed + batch * CASES_PER_PROCESS, seed + (batch + 1) * CASES_PER_PROCESS
+            while first < last and not over():
+                first = _watched(kind, first, last - first, over, counts[kind], findings, told)
+        return counts, findings
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            found = list(pool.map(go_on, range(os.cpu_count())))
+        finally:  # Ctrl-C ends the processes, too
+            stopped.set()
+    counts = {kind: sum((part[kind] for part, _ in found), Counter()) for kind in ("fit", "file")}
+    return counts, [finding for _, findings in found for finding in findings]
 
 
-def _watched(kind, first, count, end, counts, findings, told):
+def _watched(kind, first, count, over, counts, findings, told):
     """Run a process of cases; where to go on."""
     command = [sys.executable, __file__, "--work", kind, str(first), str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -81,7 +97,7 @@ def _watched(kind, first, count, end, counts, findings, told):
         if len(rest) > 1:
             findings.append({"kind": kind, "seed": seed, "verdict": rest[0], "text": rest[1:]})
             told(f"{kind} {seed}: {' | '.join(rest)}")
-        if time.time() > end:
+        if over():
             process.kill()
             return first + count
     errors = process.stderr.read()

@@ -19,7 +19,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 import kernlab
 from kernlab.approximations import APPROXIMATIONS
-from kernlab.rows import DataError
+from kernlab.rows import DataError, as_rows
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import SOLVERS
 
@@ -135,6 +135,11 @@ def _false_claim(machine, case, decisions):
                 result.coefficients,
             )
             rounding = 100 * np.finfo(F.dtype).eps * float((np.abs(F) @ np.abs(found)).max())
+            expanded = machine.approximation_.expansion(found)
+            if expanded is not None:  # how rows are decided: values of 1e11 cancel to scores of 1
+                K = machine.approximation_.kernel_(as_rows(case.X).whole(), expanded[0])
+                sizes = np.abs(K) @ np.abs(expanded[1])
+                rounding += 100 * np.finfo(float).eps * float(sizes.max())
             scores, length = decisions[:, number] - b, np.sum(result.coefficients.astype(WIDE) ** 2)
         else:
             dual = np.zeros(len(sign))
