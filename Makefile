@@ -28,7 +28,7 @@ report: .venv/ready ## the report of what has been computed
 test: .venv/ready ## all tests, the notebooks included
 	@.ci/test
 
-fuzz: .venv/ready ## hostile fits and damaged files with new seeds, for MINUTES=30
+fuzz: .venv/ready ## hostile fits, damaged files and kills with new seeds, for MINUTES=30
 	@$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) \
 		--record figures/gallery/fuzz.txt
 

@@ -21,23 +21,32 @@ from pathlib import Path
 
 import psutil
 
-CASES_PER_PROCESS, LONGEST = 200, 60  # seconds
-KINDS = ("fit", "fit", "fit", "file")
+CASES = {"fit": 200, "file": 200, "kill": 3}  # that a process judges
+LONGEST = {"fit": 60, "file": 60, "kill": 900}  # seconds of a case
+KINDS = ("fit", "fit", "fit", "file", "kill")
+SEEDS_APART = 200
 
 
 def work(kind, first, count):
     """Judge cases one after the other; a line when one begins, and one with its verdict."""
     from files import judge_file, make_file
     from fits import make_case
+    from kills import judge_kill
     from verdicts import judge
 
     faulthandler.register(signal.SIGUSR1)
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + count):
             print(json.dumps([seed]), flush=True)
-            case = make_case(seed) if kind == "fit" else make_file(seed)
-            verdict = judge(case) if kind == "fit" else judge_file(case, Path(folder))
-            said = f"{case.kind.__name__} {case.params} {case.said}" if kind == "fit" else case.said
+            said = ""
+            if kind == "fit":
+                case = make_case(seed)
+                verdict, said = judge(case), f"{case.kind.__name__} {case.params} {case.said}"
+            elif kind == "file":
+                case = make_file(seed)
+                verdict, said = judge_file(case, Path(folder)), case.said
+            else:
+                verdict = judge_kill(seed, Path(folder))
             found = [verdict.text, said] if verdict.is_finding else []
             print(json.dumps([seed, verdict.what, *found]), flush=True)
 
@@ -51,11 +60,12 @@ def run(minutes, seed, told):
         return stopped.is_set() or time.time() > end
 
     def go_on(_):
-        counts, findings = {"fit": Counter(), "file": Counter()}, []
+        counts, findings = {kind: Counter() for kind in CASES}, []
         while not over():
             batch = next(batches)
             kind = KINDS[batch % len(KINDS)]
-            first, last = seed + batch * CASES_PER_PROCESS, seed + (batch + 1) * CASES_PER_PROCESS
+            first = seed + batch * SEEDS_APART
+            last = first + CASES[kind]
             while first < last and not over():
                 first = _watched(kind, first, last - first, over, counts[kind], findings, told)
         return counts, findings
@@ -65,7 +75,7 @@ def run(minutes, seed, told):
             found = list(pool.map(go_on, range(os.cpu_count())))
         finally:  # Ctrl-C ends the processes, too
             stopped.set()
-    counts = {kind: sum((part[kind] for part, _ in found), Counter()) for kind in ("fit", "file")}
+    counts = {kind: sum((part[kind] for part, _ in found), Counter()) for kind in CASES}
     return counts, [finding for _, findings in found for finding in findings]
 
 
@@ -81,7 +91,7 @@ def _watched(kind, first, count, over, counts, findings, told):
         lines.put(None)
 
     threading.Thread(target=listen, daemon=True).start()
-    while (line := _next(lines, process.pid)) is not None:
+    while (line := _next(lines, process.pid, LONGEST[kind])) is not None:
         hung = line == ""
         if hung:
             process.send_signal(signal.SIGUSR1)
@@ -111,12 +121,12 @@ def _watched(kind, first, count, over, counts, findings, told):
     return begun + 1
 
 
-def _next(lines, pid):
-    """The next line of a process, or "" of one that hangs: it has computed for `LONGEST` seconds
+def _next(lines, pid, longest):
+    """The next line of a process, or "" of one that hangs: it has computed for so many seconds
     since the last, or not at all for so long. Others may use the machine, or it may sleep."""
     began = before = _computed(pid)
     idle = 0
-    while idle < LONGEST and before - began < LONGEST:
+    while idle < longest and before - began < longest:
         try:
             return lines.get(timeout=1.0)
         except queue.Empty:
@@ -139,12 +149,13 @@ def as_text(seed, counts, findings):
     """What a run found, for people."""
     verdicts = sorted({verdict for found in counts.values() for verdict in found})
     lines = [
-        f"Hostile fits and damaged files, seeds from {seed} on: the last run, of "
+        f"Hostile fits, damaged files and killed runs, seeds from {seed} on: the last run, of "
         f"{time.strftime('%Y-%m-%d', time.gmtime())}.",
         "A fit is right, with a certificate that an independent computation bears out (ok), or",
-        "refused in a sentence that names a parameter or the data; all else is a finding.",
+        "refused in a sentence that names a parameter or the data; a run that is killed leaves no",
+        "process behind, and goes on with every row that was finished. All else is a finding.",
         "",
-        f"{'':30}{'fits':>8}{'files':>8}",
+        f"{'':30}" + "".join(f"{kind + 's':>8}" for kind in counts),
     ]
     for name in ["all", *verdicts]:
         numbers = [found.total() if name == "all" else found[name] for found in counts.values()]

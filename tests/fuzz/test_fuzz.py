@@ -1,4 +1,4 @@
-"""Six hundred hostile fits and three hundred damaged files, always the same; see `run.py`."""
+"""A thousand hostile fits, five hundred damaged files and a kill, always the same; see `run.py`."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from files import judge_file, make_file
 from fits import make_case
+from kills import judge_kill
 from verdicts import judge
 
 from kernlab import LASN
@@ -25,6 +26,10 @@ def test_damaged_files_are_read_strictly_or_clearly_refused(first, tmp_path):
     verdicts = {s: judge_file(make_file(s), tmp_path) for s in range(first, first + EACH)}
     assert not {seed: verdict for seed, verdict in verdicts.items() if verdict.is_finding}
     assert 5 < sum(verdict.what == "ok" for verdict in verdicts.values()) < EACH - 20
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    assert judge_kill(1, tmp_path).what == "ok"
 
 
 # ------------------------------------------------------- the fuzzer notices what it is there for
