@@ -160,7 +160,8 @@ class Laplacian(Kernel):
         Y = right.rows
         if sp.issparse(X) != sp.issparse(Y):
             X, Y = sp.csr_matrix(X), sp.csr_matrix(Y)
-        np.exp(-self.gamma * manhattan_distances(X, Y), out=out, casting="same_kind")
+        with np.errstate(over="ignore"):  # exp(-inf) is 0
+            np.exp(-self.gamma * manhattan_distances(X, Y), out=out, casting="same_kind")
 
 
 @dataclass(frozen=True)
