@@ -310,7 +310,8 @@ def yardsticks(rows):
     """The share of the most frequent class, and the accuracy of a linear machine on some of the
     rows (0.0 where they are too few, or have too many features)."""
     counts = np.unique(rows.labels, return_counts=True)[1]
-    enough = counts.min() >= 3 * LINEAR_FOLDS and rows.shape[1] <= MOST_FOR_LINEAR
+    many, few = counts.min() >= 3 * LINEAR_FOLDS, rows.shape[1] <= MOST_FOR_LINEAR
+    enough = len(counts) > 1 and many and few
     # Its coordinate descent always ends, which its Newton method does not on vanishing features.
     linear = make_pipeline(MaxAbsScaler(), LinearSVC(dual=True, max_iter=300, random_state=0))
     return counts.max() / counts.sum(), _accuracy(linear, rows) if enough else 0.0

@@ -15,6 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from kernlab import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
+from kernlab.estimators.sweep import yardsticks
+from kernlab.rows import as_rows
 
 X, Y = make_moons(300, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(200, noise=0.2, random_state=1)
@@ -251,3 +253,8 @@ def test_a_fold_that_fails_is_a_failed_row(bad_fold):
 def test_impossible_grids_are_refused(machine, grid, nested, message):
     with pytest.raises(ValueError, match=message):
         sweep(machine, X, Y, grid, nested=nested)
+
+
+def test_rows_of_one_class_have_no_linear_machine_beside_them():
+    """Weights of zero may leave such rows."""
+    assert yardsticks(as_rows(np.random.default_rng(0).normal(size=(30, 2)), np.ones(30))) == (1, 0)

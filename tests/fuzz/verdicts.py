@@ -135,7 +135,7 @@ def _false_claim(machine, case, decisions):
                 result.coefficients,
             )
             rounding = 100 * np.finfo(F.dtype).eps * float((np.abs(F) @ np.abs(found)).max())
-            expanded = machine.approximation_.expansion(found)
+            expanded = machine.approximation_.expansion(found) if len(found) else None
             if expanded is not None:  # how rows are decided: values of 1e11 cancel to scores of 1
                 K = machine.approximation_.kernel_(as_rows(case.X).whole(), expanded[0])
                 sizes = np.abs(K) @ np.abs(expanded[1])

@@ -15,41 +15,51 @@ import sys
 import scipy.sparse as sp
 
 
-def order(module, matrix, ordering, long=False):
-    """(analysis of the pattern, matrix as it is to be factorised): `analyze` of scikit-sparse 0.4,
-    or a `CholeskyFactor` of 0.5. `long` for factors of more than 2^31 entries."""
+def order(module, matrix, ordering):
+    """The permutation that CHOLMOD finds; counting and laying out the factor is left for later."""
+    return _permutation(_analysed(module, matrix, ordering, "simplicial"))
+
+
+def lower_factor(module, half):
+    """L and p with L L^T = A[p][:, p], L as CSC, of a matrix A of which the lower half is given.
+    p is another order of the same elimination tree, if any."""
     overflow = module.CholmodTooLargeError if is_04(module) else module.CholmodOverflowError
     try:
-        return _analysed(module, matrix, ordering, long)
-    except overflow:
-        if long:
+        return _factorised(module, half)
+    except overflow:  # of indices: then they have 64 bits
+        if half.indices.dtype == "int64":
             raise
-        return _analysed(module, matrix, ordering, True)
+        parts = half.data, half.indices.astype("int64"), half.indptr.astype("int64")
+        half = sp.csc_matrix(half.shape)
+        half.data, half.indices, half.indptr = parts  # which else would be made small again
+        return _factorised(module, half)
 
 
-def _analysed(module, matrix, ordering, long):
-    if long:
-        parts = matrix.data, matrix.indices.astype("int64"), matrix.indptr.astype("int64")
-        matrix = sp.csc_matrix(matrix.shape)
-        matrix.data, matrix.indices, matrix.indptr = parts  # which else would be made small again
-    if not is_04(module):
-        matrix = sp.csc_array(matrix)
-        return module.CholeskyFactor(matrix, lower=True, order=ordering), matrix
-    long = matrix.indices.dtype == "int64"
-    return module.analyze(matrix, ordering_method=ordering, use_long=long), matrix
-
-
-def lower_factor(module, analysis, matrix):
-    """L of the matrix in the order of its analysis, as CSC; of its entries the lower ones do."""
+def _analysed(module, matrix, ordering, mode):
+    """`analyze` of scikit-sparse 0.4, or a `CholeskyFactor` of 0.5."""
     if is_04(module):
-        analysis.cholesky_inplace(matrix)
+        long = matrix.indices.dtype == "int64"
+        return module.analyze(matrix, mode=mode, ordering_method=ordering, use_long=long)
+    matrix = sp.csc_array(matrix)
+    return module.CholeskyFactor(matrix, lower=True, order=ordering, supernodal_mode=mode)
+
+
+def _permutation(analysis):
+    return (analysis.P() if hasattr(analysis, "P") else analysis.get_perm()).astype("int64")
+
+
+def _factorised(module, half):
+    analysis = _analysed(module, half, "natural", "auto")
+    permutation = _permutation(analysis)
+    if is_04(module):
+        analysis.cholesky_inplace(half)
         # 0.4 finds out about a matrix that is not positive definite only now.
         lower = analysis.L()
         lower.eliminate_zeros()  # of columns computed together; 0.5 does so itself
     else:
-        analysis.factorize(matrix)
+        analysis.factorize(sp.csc_array(half))
         lower = analysis.get_factor(kind="LL", lower=True)
-    return sp.csc_matrix(lower)
+    return sp.csc_matrix(lower), permutation
 
 
 def is_04(module):
@@ -58,7 +68,7 @@ def is_04(module):
 
 # ------------------------------------------------------------------------- a process of its own
 def by_a_process(matrix):
-    """The factor L of a matrix in the order given, of which the lower half is enough."""
+    """`lower_factor` of a matrix."""
     command = [sys.executable, "-P", __file__]
     found_by = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ | found_by}
@@ -75,7 +85,7 @@ def by_a_process(matrix):
         except BaseException:
             process.kill()
             raise
-    if isinstance(found, tuple):
+    if isinstance(found[0], type):
         kind, text = found
         raise kind(text)
     return found
@@ -91,7 +101,7 @@ def serve():
     try:
         from sksparse import cholmod
 
-        found = lower_factor(cholmod, *order(cholmod, matrix, "natural"))
+        found = lower_factor(cholmod, matrix)
     except Exception as error:
         found = type(error), str(error)
     pickle.dump(found, sys.stdout.buffer, protocol=5)

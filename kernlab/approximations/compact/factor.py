@@ -67,7 +67,7 @@ class Analysis:
         # A symmetric matrix in CSR is the same one in CSC, so nothing is converted.
         parts = (matrix.data, matrix.indices, matrix.indptr)
         self._matrix = sp.csc_matrix(parts, shape=matrix.shape)
-        self.permutation, self._state = self._backend.order(self._matrix, ordering)
+        self.permutation = self._backend.order(self._matrix, ordering)
         found = self._walked(self.permutation, count_to)
         self.parent, self.nonzeros, self.operations, self.is_complete = found
         self.seconds = time.perf_counter() - began
@@ -81,12 +81,10 @@ class Analysis:
     def factorise(self):
         """The factor, computed (`SparseFactor`)."""
         watch = Stopwatch()
-        if self.nonzeros >= 2**31:
-            _, self._state = self._backend.order(self._matrix, self.ordering, long=True)
         n_rows, is_long = self._matrix.shape[0], self.operations > LONG * thread_count()
         try:
             with watch.stage("factor"):
-                lower, permutation = self._backend.factor(self._matrix, self._state, is_long)
+                lower, permutation = self._backend.factor(self._matrix, self.permutation, is_long)
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"the sparse matrix of {n_rows:,} rows has no Cholesky factor, for it is not "
@@ -178,29 +176,27 @@ class Cholmod:
     name = "cholmod"
 
     def __init__(self, module):
-        self._module, self._is_04 = module, cholmod.is_04(module)
+        self._module = module
 
-    def order(self, matrix, ordering, long=False):
+    def order(self, matrix, ordering):
         module = self._module
-        invalid = module.CholmodInvalidError if self._is_04 else module.CholmodInvalidInputError
+        is_04 = cholmod.is_04(module)
+        invalid = module.CholmodInvalidError if is_04 else module.CholmodInvalidInputError
         try:
-            state = interruptible(cholmod.order, module, matrix, ordering, long)
+            return interruptible(cholmod.order, module, matrix, ordering)
         except (module.CholmodNotInstalledError, invalid) as error:
             raise _not_built_in(ordering) from error
-        return self._permutation(state[0]), state
 
-    def _permutation(self, analysis):
-        return np.asarray(analysis.P() if self._is_04 else analysis.get_perm(), np.int64)
-
-    def factor(self, matrix, state, is_long=False):
+    def factor(self, matrix, permutation, is_long=False):
         """L and p; of a factor that takes long by a process of its own, which Ctrl-C ends."""
-        analysis, matrix = state
-        permutation = self._permutation(analysis)
+        half = _lower_half(matrix, permutation)
         try:
             if is_long and _hears_ctrl_c():
-                return cholmod.by_a_process(_lower_half(matrix, permutation)), permutation
-            _processes_of_cholmod.add(os.getpid())
-            return interruptible(cholmod.lower_factor, self._module, analysis, matrix), permutation
+                lower, order = cholmod.by_a_process(half)
+            else:
+                _processes_of_cholmod.add(os.getpid())
+                lower, order = interruptible(cholmod.lower_factor, self._module, half)
+            return lower, permutation[order]
         except self._module.CholmodNotPositiveDefiniteError as error:
             raise NotPositiveDefinite(str(error)) from error
 
@@ -228,11 +224,11 @@ class SuperLU:
 
     name = "superlu"
 
-    def order(self, matrix, ordering, long=False):
+    def order(self, matrix, ordering):
         """SuperLU orders only when it factorises: an incomplete factor of the pattern, with next to
         nothing off the diagonal, drops all of it at once and costs no more than the ordering."""
         if ordering == "natural":
-            return (np.arange(matrix.shape[0]),) * 2
+            return np.arange(matrix.shape[0])
         if ordering != "amd":
             raise _not_built_in(ordering)
         pattern = sp.csc_matrix(matrix, copy=True)
@@ -241,8 +237,7 @@ class SuperLU:
         incomplete = interruptible(
             spilu, pattern, drop_tol=1e-3, fill_factor=2.0, permc_spec="MMD_AT_PLUS_A", **SYMMETRIC
         )
-        permutation = np.argsort(incomplete.perm_c).astype(np.int64)
-        return permutation, permutation
+        return np.argsort(incomplete.perm_c).astype(np.int64)
 
     def factor(self, matrix, permutation, is_long=False):
         permuted = sp.csc_matrix(matrix)[permutation][:, permutation]
