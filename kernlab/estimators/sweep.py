@@ -347,7 +347,10 @@ def hold_against_others(machine, rows, **params):
         return
     like = machine.with_params(max_memory=room, verbose=False, **params)
     with contextlib.suppress(*FAILURES):  # fewer rows cannot be fitted as all can: not known
-        warn_if_no_better(machine, _accuracy(like, rows), others, UNTUNED)
+        accuracy, n = _accuracy(like, rows), min(len(rows), MOST_FOR_LINEAR)
+        doubt = 2.0 * np.sqrt(accuracy * (1.0 - accuracy) / n)  # two standard errors
+        if accuracy <= others[0] or not is_better(accuracy + doubt, *others):
+            warn_if_no_better(machine, accuracy, others, UNTUNED)
 
 
 def _accuracy(model, rows):
