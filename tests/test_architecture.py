@@ -29,7 +29,6 @@ EDGES = (
     "solvers.linear.liblinear._check",
     "estimators.machine.fit_together",
     "estimators.sweep.sweep",
-    "estimators.sweep._splits",
     "estimators.sweep._values",
 )
 

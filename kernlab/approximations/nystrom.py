@@ -278,7 +278,8 @@ class Nystrom(LandmarkMap):
     def _values(self, X, dtype, n_landmarks=None):
         landmarks = self._landmarks_for(X, dtype)[:n_landmarks]
         values = self.kernel_(X.astype(landmarks.dtype, copy=False), landmarks)
-        return values.astype(dtype, copy=False)
+        with np.errstate(over="ignore"):  # infinite values are refused where they are used
+            return values.astype(dtype, copy=False)
 
     def _landmarks_for(self, X, dtype):
         """The landmarks in the precision in which kernel values are computed: single pays where

@@ -7,7 +7,6 @@ Gondzio 2021); the sparse machine and FPC, which may choose a parameter, have mo
 import time
 from dataclasses import KW_ONLY, dataclass, fields
 from operator import attrgetter
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from kernlab.estimators.machine import (
     same,
 )
 from kernlab.estimators.sweep import hold_against_others
-from kernlab.rows import Rows, is_collection, validate_rows
+from kernlab.rows import is_at_hand, validate_rows
 
 MOST_LANDMARKS = 300  # of a machine on a few of the rows
 
@@ -35,8 +34,7 @@ class UntunedClassifier(Classifier):
 
     def fit(self, X, y=None, sample_weight=None):
         super().fit(X, y, sample_weight)
-        at_hand = not (isinstance(X, str | Path | Rows) or is_collection(X))
-        if at_hand and sample_weight is None and self._is_untuned():
+        if is_at_hand(X) and sample_weight is None and self._is_untuned():
             began = time.perf_counter()
             rows = validate_rows(self.with_params(), X, y, supervised=True)
             hold_against_others(self, rows, **self._as_large())

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -90,18 +91,25 @@ def sweep(
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     shown = {n: [_shown(v, i) for i, v in enumerate(values)] for n, values in grid.items()}
     table = pd.DataFrame(list(itertools.product(*shown.values())), columns=list(grid))
-    parts = _parts(estimator, X, y, validation)
-    total, folds = len(points) * len(parts), []
+    select = X.select if isinstance(X, Rows) else partial(_safe_indexing, X)
+    parts = [None]  # positions of the rows to train on and to validate on, for each fold
+    if not (validation is None or isinstance(validation, tuple)):
+        if isinstance(X, Rows) and X.is_distributed:
+            raise ValueError("rows on a cluster are not split into folds: give validation=(X, y)")
+        folds = check_cv(validation, y, classifier=is_classifier(estimator))
+        parts = list(folds.split(np.zeros(len(y)), y))
+    total, found = len(points) * len(parts), []
     with tqdm(total=total, desc="grid", unit=" points", **bar_options(progress)) as bar:
         for part in parts:
             split = (X, y, sample_weight), validation
             if part is not None:  # copies of the rows: those of one fold at a time
-                split = tuple(_taken(X, y, sample_weight, positions) for positions in part)
-            folds.append(pd.DataFrame(_measured(tried, points, nested, *split, metric, bar)))
-    found = folds[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
-    if validation is not None and not isinstance(validation, tuple):
-        found = _over_folds(folds, metric)
-    return pd.concat([table, found], axis=1)
+                split = tuple(_taken(select, y, sample_weight, positions) for positions in part)
+            found.append(pd.DataFrame(_measured(tried, points, nested, *split, metric, bar)))
+    if parts == [None]:
+        measured = found[0].rename(columns={f"held_out_{metric}": f"validation_{metric}"})
+    else:
+        measured = _over_folds(found, metric)
+    return pd.concat([table, measured], axis=1)
 
 
 # ------------------------------------------------------------------------------ what comes in
@@ -137,24 +145,10 @@ def _check(tried, grid, nested):
         raise ValueError("nested=True takes whole numbers of landmarks")
 
 
-def _parts(estimator, X, y, validation):
-    """Positions of the rows to train on and to validate on, for each fold; [None] where there are
-    no folds."""
-    if validation is None or isinstance(validation, tuple):
-        return [None]
-    if isinstance(X, Rows) and X.is_distributed:
-        raise ValueError("rows on a cluster are not split into folds: give validation=(X, y)")
-    folds = check_cv(validation, y, classifier=is_classifier(estimator))
-    return list(folds.split(np.zeros(len(y)), y))
-
-
-def _taken(X, y, weights, part):
+def _taken(select, y, weights, part):
     """The rows, labels and weights at these positions."""
-    return (
-        X.select(part) if isinstance(X, Rows) else _safe_indexing(X, part),
-        _safe_indexing(y, part),
-        None if weights is None else np.asarray(weights)[part],
-    )
+    weights = None if weights is None else np.asarray(weights)[part]
+    return select(part), _safe_indexing(y, part), weights
 
 
 # ------------------------------------------------------------------------------ fitting

@@ -345,6 +345,11 @@ def _is_streamed(X):
     return _module_of(X) is not None or _gives_rows(X)
 
 
+def is_at_hand(X):
+    """Whether X is an array or a table in memory."""
+    return not (isinstance(X, str | Path | Rows) or is_collection(X))
+
+
 def is_collection(X):
     """Whether X is a collection of a package that keeps rows elsewhere, Dask's say."""
     return _module_of(X) is not None

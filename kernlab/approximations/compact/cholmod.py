@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 def order(module, matrix, ordering):
     """The permutation that CHOLMOD finds; counting and laying out the factor is left for later."""
-    return _permutation(_analysed(module, matrix, ordering, "simplicial"))
+    return _permutation(module, _analysed(module, matrix, ordering, "simplicial"))
 
 
 def lower_factor(module, half):
@@ -44,13 +44,13 @@ def _analysed(module, matrix, ordering, mode):
     return module.CholeskyFactor(matrix, lower=True, order=ordering, supernodal_mode=mode)
 
 
-def _permutation(analysis):
-    return (analysis.P() if hasattr(analysis, "P") else analysis.get_perm()).astype("int64")
+def _permutation(module, analysis):
+    return (analysis.P() if is_04(module) else analysis.get_perm()).astype("int64")
 
 
 def _factorised(module, half):
     analysis = _analysed(module, half, "natural", "auto")
-    permutation = _permutation(analysis)
+    permutation = _permutation(module, analysis)
     if is_04(module):
         analysis.cholesky_inplace(half)
         # 0.4 finds out about a matrix that is not positive definite only now.
