@@ -158,7 +158,8 @@ def _strictly(damaged):
             return (made.astype(np.float64), None) if made.ndim == 2 else None
         if kind == "npy":
             return ...
-        lines = [line.partition("#")[0].split() for line in content.decode().split("\n")]
+        # A comment may be of any encoding.
+        lines = [line.partition(b"#")[0].decode().split() for line in content.split(b"\n")]
         if kind == "svmlight" and any(len(line) > 1 and ":" in line[1] for line in lines[:2]):
             return _svmlight([line for line in lines if line])
         return ... if kind == "svmlight" else _table(content.decode())
