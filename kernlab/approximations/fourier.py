@@ -73,9 +73,10 @@ class FourierMap(FeatureMap):
         return self.frequencies_.nbytes + self._bytes_of_solves
 
     def _block(self, X):
-        angles = X @ self.frequencies_.astype(X.dtype, copy=False)
         features = np.empty((X.shape[0], self.rank_), X.dtype)
-        np.cos(angles, out=features[:, : self.rank_ // 2])
-        np.sin(angles, out=features[:, self.rank_ // 2 :])
+        with np.errstate(over="ignore", invalid="ignore"):  # refused where they are used
+            angles = X @ self.frequencies_.astype(X.dtype, copy=False)
+            np.cos(angles, out=features[:, : self.rank_ // 2])
+            np.sin(angles, out=features[:, self.rank_ // 2 :])
         features *= X.dtype.type(np.sqrt(2.0 / self.rank_))
         return features
