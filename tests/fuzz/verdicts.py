@@ -140,6 +140,10 @@ def _false_claim(machine, case, decisions):
                 K = machine.approximation_.kernel_(as_rows(case.X).whole(), expanded[0])
                 sizes = np.abs(K) @ np.abs(expanded[1])
                 rounding += 100 * np.finfo(float).eps * float(sizes.max())
+            if hasattr(machine.approximation_, "dual_from_weights"):
+                # Features have the shift of the diagonal; rows are decided by the kernel alone.
+                dual = machine.approximation_.dual_from_weights(found)
+                rounding += np.max(machine.approximation_.shift) * float(np.abs(dual).max())
             scores, length = decisions[:, number] - b, np.sum(result.coefficients.astype(WIDE) ** 2)
         else:
             dual = np.zeros(len(sign))
