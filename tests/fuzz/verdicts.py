@@ -140,10 +140,6 @@ def _false_claim(machine, case, decisions):
                 K = machine.approximation_.kernel_(as_rows(case.X).whole(), expanded[0])
                 sizes = np.abs(K) @ np.abs(expanded[1])
                 rounding += 100 * np.finfo(float).eps * float(sizes.max())
-            if hasattr(machine.approximation_, "dual_from_weights"):
-                # Features have the shift of the diagonal; rows are decided by the kernel alone.
-                dual = machine.approximation_.dual_from_weights(found)
-                rounding += np.max(machine.approximation_.shift) * float(np.abs(dual).max())
             scores, length = decisions[:, number] - b, np.sum(result.coefficients.astype(WIDE) ** 2)
         else:
             dual = np.zeros(len(sign))
@@ -151,6 +147,9 @@ def _false_claim(machine, case, decisions):
             scores = np.asarray(operator @ dual, WIDE)
             sizes = np.abs(operator @ np.eye(len(sign))) @ np.abs(dual)
             rounding = 100 * np.finfo(operator.dtype).eps * float(sizes.max())
+            # Solvers of features were given those without entries smaller than `drop`.
+            dropped = getattr(machine.approximation_, "drop", 0.0)
+            rounding += dropped * float(np.abs(result.coefficients).sum())
             length = dual.astype(WIDE) @ scores
         # Adding b to a score s, in double precision whatever the features, is off by u |s + b|, and
         # taking that from 1 by u (1 + |s| + |b|), u = eps / 2; decisions from which b was taken
