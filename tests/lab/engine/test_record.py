@@ -183,6 +183,13 @@ def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypa
     for known, count in ends:
         monkeypatch.setattr(record, "recorded", lambda id, now=known: tables(id).assign(**now))
         assert len(check([moves])[1]) == count
+    for steps, count in ((120, 0), (140, 14)):  # the order of sums decides which is the last
+
+        def stepping(point, seed, now=steps):
+            return measure(point, seed) | {"n_iter": now}
+
+        monkeypatch.setattr(record, "recorded", lambda id: tables(id).assign(n_iter=100))
+        assert len(check([dataclasses.replace(STUDY, measure=stepping)])[1]) == count
     monkeypatch.setattr(record, "recorded", tables)
 
     def otherwise(point, seed):
