@@ -33,7 +33,9 @@ not_negative = number(lambda value: value >= 0, "a number that is not negative")
 finite = number(lambda value: True, "a finite number")
 share = number(lambda value: 0 <= value < 1, "a share from 0 up to below 1")
 below_two = number(lambda value: 0 < value < 2, "a number between 0 and 2")
-count = number(lambda value: value >= 0 and value == int(value), "a whole number, or 0")
+count = number(
+    lambda value: 0 <= value <= LARGEST_WHOLE and value == int(value), "a whole number, or 0"
+)
 # Its square and its reciprocal are positive numbers as well.
 moderate = number(lambda value: 1e-100 <= value <= 1e100, "a positive number, 1e-100 to 1e100")
 

@@ -401,6 +401,8 @@ def memory_left_in_groups(root="/sys/fs/cgroup", own="/proc/self/cgroup"):
 
 
 def format_bytes(amount):
+    if amount > 1e21:  # whole numbers may be beyond what floating-point ones can be
+        return "more than 1e9 TB"
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if amount >= size:
             return f"{amount / size:.3g} {unit}"

@@ -12,6 +12,19 @@ from verdicts import judge
 from kernlab import LASN
 
 EACH = 100
+FOUND = (
+    911066,
+    3004804,
+    3005067,
+    5006545,
+    5008284,
+    6004165,
+    7005369,
+    7009589,
+    8002029,
+    8004029,
+    8007439,
+)
 
 
 @pytest.mark.parametrize("first", range(0, 1000, EACH))
@@ -26,6 +39,11 @@ def test_damaged_files_are_read_strictly_or_clearly_refused(first, tmp_path):
     verdicts = {s: judge_file(make_file(s), tmp_path) for s in range(first, first + EACH)}
     assert not {seed: verdict for seed, verdict in verdicts.items() if verdict.is_finding}
     assert 5 < sum(verdict.what == "ok" for verdict in verdicts.values()) < EACH - 20
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_longer_runs_found_stays_mended(seed):
+    assert not judge(make_case(seed)).is_finding
 
 
 def test_a_run_that_is_killed_goes_on(tmp_path):

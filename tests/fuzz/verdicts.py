@@ -139,7 +139,7 @@ def _false_claim(machine, case, decisions):
             if expanded is not None:  # how rows are decided: values of 1e11 cancel to scores of 1
                 K = machine.approximation_.kernel_(as_rows(case.X).whole(), expanded[0])
                 sizes = np.abs(K) @ np.abs(expanded[1])
-                rounding += 100 * np.finfo(float).eps * float(sizes.max())
+                rounding += 100 * np.finfo(K.dtype).eps * float(sizes.max())
             scores, length = decisions[:, number] - b, np.sum(result.coefficients.astype(WIDE) ** 2)
         else:
             dual = np.zeros(len(sign))

@@ -20,6 +20,7 @@ from kernlab.approximations.polynomial.chebyshev import (
     MomentGram,
     fewer_operations,
     space_dimension,
+    varies,
 )
 from kernlab.features import Features
 from kernlab.kernels import Polynomial
@@ -136,7 +137,7 @@ class PolynomialMap(FeatureMap):
             self.low_, self.high_ = low, high = rows.bounds()
             self._low, self._width = np.zeros_like(low), np.ones_like(low)
         if self.scaling == "unit":
-            self._low, self._width = low, np.where(high > low, high - low, 1.0)
+            self._low, self._width = low, np.where(varies(low, high), high - low, 1.0)
         elif low.min() < -1.0 - 1e-9 or high.max() > 1.0 + 1e-9:
             warnings.warn(
                 f"the features range from {low.min():.3g} to {high.max():.3g}; powers of degree "
@@ -281,7 +282,7 @@ class PolynomialMap(FeatureMap):
         whole = (lambda: self.transform(rows)) if rows.in_memory else None
         if self.basis == "chebyshev":
             return chebyshev_features(rows, self.chebyshev_, shared, whole)
-        varying = int(np.count_nonzero(self.high_ > self.low_))
+        varying = int(np.count_nonzero(varies(self.low_, self.high_)))
         if space_dimension(varying, self.degree) > self.n_centres_:
             return self._powers(rows, whole)
         given = chebyshev_features(rows, self.chebyshev_, shared)
@@ -292,7 +293,7 @@ class PolynomialMap(FeatureMap):
         basis, where a feature is one multiplication instead of d and a power."""
         rows, weights = self._validated_rows(X), np.asarray(coefficients, dtype=np.float64)
         enough = space_dimension(rows.n_features, self.degree) <= self.n_centres_ < len(rows)
-        if self.basis == "power" and enough and np.all(self.high_ > self.low_):
+        if self.basis == "power" and enough and np.all(varies(self.low_, self.high_)):
             weights, other = self.change_of_basis_ @ weights, copy(self)
             other.basis = "chebyshev"
             return FeatureMap.decision(other, rows, weights)

@@ -103,6 +103,11 @@ def place_of(exponents, binomial):
     return place
 
 
+def varies(low, high):
+    """Which variables are not constant: what is narrower has no reciprocal."""
+    return high - low > 4.0 / np.finfo(float).max
+
+
 class ChebyshevBasis:
     """The polynomials of degree at most `degree` on a box; variables with low = high are left out:
     they would be constants, which the basis has already.
@@ -112,7 +117,7 @@ class ChebyshevBasis:
     """
 
     def __init__(self, low, high, degree):
-        self.columns = np.flatnonzero(high > low)
+        self.columns = np.flatnonzero(varies(low, high))
         self.corner = low
         self.low = low[self.columns]
         self.width = high[self.columns] - self.low
