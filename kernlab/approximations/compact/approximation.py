@@ -1,6 +1,7 @@
 """The sparse kernel: a kernel of compact support and its matrix, with or without its factor."""
 
 import math
+import sys
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -340,7 +341,7 @@ def resolve_kernel(X, gamma, alpha, l, *, sparsity=None, trade_off=1.0, random_s
         radius = radius_by_quantile(X, sparsity, random_state)
         gamma = 4.5 / radius**2 if radius > 0.0 else 1.0  # 3 sigma = radius
     gamma = resolve_gamma(gamma, X)
-    sigma = positive(1.0 / math.sqrt(2.0 * gamma), "sigma")
+    sigma = positive(1.0 / math.sqrt(min(2.0 * gamma, sys.float_info.max)), "sigma")
     if alpha is None:
         return Compact(gamma, 1.0 / (3.0 * sigma), l)
     if isinstance(alpha, str) and alpha == "trade-off":
