@@ -85,7 +85,10 @@ class ProductSearch:
     def _screen(self, largest):
         """A limit that no near pair exceeds although |x|^2 + |z|^2 - 2 x . z is rounded, with norms
         of at most `largest` together."""
-        return self.radius**2 + 4.0 * np.finfo(float).eps * (self._rows.shape[1] + 16) * largest
+        return (
+            self.radius * self.radius
+            + 4.0 * np.finfo(float).eps * (self._rows.shape[1] + 16) * largest
+        )
 
 
 def measured(hits, queries, points, radius):

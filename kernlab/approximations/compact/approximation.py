@@ -162,7 +162,8 @@ class CompactKernel(FeatureMap):
             self._matrix = self._near.matrix(1.0 + self._shift, self.max_memory)
         self._product = SparseProduct(self._matrix)
         self._check_definiteness(X.shape[1])
-        others = float(np.mean(self._product(np.ones(n))) - 1.0 - np.mean(self._shift))
+        with np.errstate(over="ignore", invalid="ignore"):
+            others = float(np.mean(self._product(np.ones(n))) - 1.0 - np.mean(self._shift))
         if others < LEAST_SEEN:
             warnings.warn(
                 "the kernel matrix is nearly diagonal: what a row sees of all others together is "

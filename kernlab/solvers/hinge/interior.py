@@ -502,7 +502,7 @@ def _on_orthonormal_features(search, before, tol, max_iter, keep_dual, callback)
     search.u = mix @ after.coefficients
     path = [(value, mix @ u) for value, u in again.path]
     u, lost, objective, size = search.best_own_weights(tol, path)
-    if search.data.mix is None and objective > after.objective * (1.0 + tol) + tol**2:
+    if search.data.mix is None and objective > after.objective * (1.0 + tol) + tol * tol:
         # Long weights of near-dependent features: of shorter ones, those of the lowest objective.
         inverse = interruptible(np.linalg.pinv, mix)
         for left, lengths, right in _without_short(inverse):
