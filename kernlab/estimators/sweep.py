@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 from kernlab.estimators.machine import NESTED, Pair, fit_together, qualities_of
 from kernlab.rows import Rows, as_rows, is_collection
-from kernlab.runtime import bar_options, levels_to_the_user, memory_limit
+from kernlab.runtime import MemoryLimitError, bar_options, levels_to_the_user, memory_limit
 
 LINEAR_FOLDS, MOST_FOR_LINEAR = 3, 2000  # of the linear machine that others are held against
 CLEARLY = 0.01  # worse, in accuracy
@@ -340,7 +340,8 @@ def hold_against_others(machine, rows, **params):
     if room <= 0 or not (others := yardsticks(rows))[1]:
         return
     like = machine.with_params(max_memory=room, verbose=False, **params)
-    with contextlib.suppress(*FAILURES):  # fewer rows cannot be fitted as all can: not known
+    # Fewer rows cannot be fitted as all can: not known.
+    with contextlib.suppress(MemoryLimitError, ValueError):
         accuracy, n = _accuracy(like, rows), min(len(rows), MOST_FOR_LINEAR)
         doubt = 2.0 * np.sqrt(accuracy * (1.0 - accuracy) / n)  # two standard errors
         if accuracy <= others[0] or not is_better(accuracy + doubt, *others):

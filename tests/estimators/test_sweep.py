@@ -1,11 +1,15 @@
 """Grids: each point is the fit on its own, and what can be shared is computed once."""
 
+import sys
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file, load_digits, make_moons
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -18,6 +22,7 @@ from kernlab import HSSSVC, LASN, LLSVM, KernelMachine, LASNRegressor, sweep
 from kernlab.estimators.sweep import yardsticks
 from kernlab.rows import as_rows
 
+sweeps = sys.modules["kernlab.estimators.sweep"]  # the module, whose name the function has
 X, Y = make_moons(300, noise=0.2, random_state=0)
 NEW, NEW_Y = make_moons(200, noise=0.2, random_state=1)
 COSTS = [0.01, 1.0, 100.0]
@@ -258,3 +263,25 @@ def test_impossible_grids_are_refused(machine, grid, nested, message):
 def test_rows_of_one_class_have_no_linear_machine_beside_them():
     """Weights of zero may leave such rows."""
     assert yardsticks(as_rows(np.random.default_rng(0).normal(size=(30, 2)), np.ones(30))) == (1, 0)
+
+
+def test_folds_are_copied_one_at_a_time():
+    X, y = np.random.default_rng(0).normal(size=(2000, 500)), np.arange(2000) % 2
+    tracemalloc.start()
+    sweep(DummyClassifier(), X, y, {"strategy": ["prior"]}, validation=10, progress=False)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2.5 * X.nbytes
+
+
+def test_what_chance_may_explain_is_no_reason_to_warn_of_defaults(monkeypatch):
+    """On 300 rows with 90 % right, three points may be chance and six are not."""
+    rows = as_rows(*make_moons(300, noise=0.2, random_state=0))
+    machine = LASN(20).fit(X, Y)
+    told = []
+    monkeypatch.setattr(sweeps, "warn_if_no_better", lambda *_: told.append(True))
+    monkeypatch.setattr(sweeps, "_accuracy", lambda *_: 0.90)
+    for linear, count in ((0.93, 0), (0.96, 1)):
+        monkeypatch.setattr(sweeps, "yardsticks", lambda _, linear=linear: (0.5, linear))
+        sweeps.hold_against_others(machine, rows)
+        assert len(told) == count

@@ -95,6 +95,17 @@ def test_what_would_take_longer_than_the_cap_is_not_begun(monkeypatch, rows, pow
         protocol.foretold(Slow, X, y, 100.0, 0)
 
 
+def test_small_fits_that_grow_slowly_foretell_little(monkeypatch):
+    def fit(self, X, y):
+        Slow.clock += 4.0 if self.n < 5000 else (self.n / 1000) ** 2
+
+    monkeypatch.setattr(Slow, "fit", fit)
+    monkeypatch.setattr(protocol.time, "perf_counter", lambda: Slow.clock)
+    X, y = np.zeros((100_000, 1)), np.arange(100_000) % 2
+    with pytest.raises(NotRun, match="8,000 of 100,000 rows took 64 s"):
+        protocol.foretold(Slow, X, y, 100.0, 0)
+
+
 def test_pooled_figures_count_what_is_never_reached_as_infinite():
     rows = [("s", "LASN", 1, 0.10, 1.0), ("s", "LASN", 2, 0.05, 9.0), ("s", "linear", 1, 0.055, 2),
             ("t", "LASN", 1, 0.20, 3.0), ("t", "linear", 1, 0.30, 0.1)]  # fmt: skip
