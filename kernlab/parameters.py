@@ -34,7 +34,8 @@ finite = number(lambda value: True, "a finite number")
 share = number(lambda value: 0 <= value < 1, "a share from 0 up to below 1")
 below_two = number(lambda value: 0 < value < 2, "a number between 0 and 2")
 count = number(
-    lambda value: 0 <= value <= LARGEST_WHOLE and value == int(value), "a whole number, or 0"
+    lambda value: 0 <= value <= LARGEST_WHOLE and value == int(value),
+    f"a whole number, or 0, of at most {LARGEST_WHOLE}",
 )
 # Its square and its reciprocal are positive numbers as well.
 moderate = number(lambda value: 1e-100 <= value <= 1e100, "a positive number, 1e-100 to 1e100")

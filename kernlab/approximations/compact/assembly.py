@@ -281,8 +281,9 @@ def costs_of_cells(X, radius, front, random_state=None):
             # a cell.
             inside = inside & (apart < 1.5 * radius)
             shares.append(inside.mean())
-        with np.errstate(over="ignore"):  # far apart
-            squares = squares + apart * apart
+        if not front.is_plain:
+            with np.errstate(over="ignore"):  # far apart
+                squares = squares + apart * apart
     work = n * np.array(shares) * (CANDIDATE + AXIS * there.shape[1])
     if not front.is_plain:
         passed = n * np.mean(squares < radius * radius)

@@ -50,7 +50,7 @@ def accuracy_of_defaults(table):
     drawn, ax = new_figure(panel=(8.4, 0.29 * len(sets) + 0.5))
     ax.imshow(below, cmap="Oranges", vmin=0.0, vmax=1.6 * POINTS, aspect="auto")
     for (i, j), share in np.ndenumerate(shares.to_numpy()):
-        star = "*" if warned.iloc[i, j] is True or warned.iloc[i, j] == 1 else ""
+        star = "*" if warned.iloc[i, j] == 1 else ""
         said = "" if np.isnan(share) else f"{100 * share:.1f}{star}"
         ax.text(j, i, said, ha="center", va="center", fontsize=7.5)
     names = [name.replace(" by cross-validation", "=cv") for name in methods]
@@ -67,8 +67,8 @@ def accuracy_of_defaults(table):
 def growth_and_promise(table):
     """What the process of a fit grew by, beside the memory that it was allowed: a panel for each
     limit, a row for each machine, a dot for each kind of rows. Hollow: the fit was refused
-    beforehand, with its arithmetic. The line is 1.1 times the limit and 50 MB: nothing may be right
-    of it.
+    beforehand, with its arithmetic. The line is 1.1 times the limit and 50 MB: a dot to the right
+    of it is a promise that was broken.
     """
     limits = sorted(dict.fromkeys(table["promise_bytes"]))
     methods = list(dict.fromkeys(table["method"]))
