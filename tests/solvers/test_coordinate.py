@@ -1,5 +1,7 @@
 """Coordinate descent: what the contract of all solvers does not ask, and hostile input."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -101,3 +103,27 @@ def test_features_at_landmarks_are_formed_in_single_precision_only(loss, monkeyp
     assert exact.dual_objective <= found.objective <= exact.objective * (1.0 + 1.1e-4)
     careful = solve_dcd(rows, y, C=3.0, loss=loss, tol=1e-8, max_iter=10**5)
     assert careful.objective == pytest.approx(exact.objective, rel=1e-7)
+
+
+def test_where_single_precision_does_not_do_the_rows_are_held_once(monkeypatch):
+    """Values and rows of n k numbers take 4 + 4 bytes each, and with rows in double 4 + 8."""
+    X, y = problem(n=100_000, p=5)
+    y = np.random.default_rng(1).permutation(y)
+    landmarks = nystrom.Nystrom(gamma=0.3, n_landmarks=60, random_state=0).fit(X)
+    expected = solve_dcd(landmarks.transform(X), y, C=1.0, tol=1e-6, max_iter=10**5)
+    monkeypatch.setattr(coordinate, "FAILURES", 0)
+    monkeypatch.setattr(coordinate, "NEXT_TIME", 1e-9)
+    estimate = coordinate.Descent.advance
+    monkeypatch.setattr(  # so that two certificates fail
+        coordinate.Descent,
+        "advance",
+        lambda self: (estimate(self)[0], 0.0 if self._now in (3, 6) else 1.0),
+    )
+    seen, rows = counted(monkeypatch), landmarks.features(X)
+    tracemalloc.start()
+    found = solve_dcd(rows, y, C=1.0, max_iter=40, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [dtype for _, dtype in seen] == [np.dtype(np.float32)] * 3 + [np.dtype(float)] * 37
+    assert peak < (12 + 6) * rows.shape[0] * rows.shape[1]  # and blocks, numbers of rows
+    assert found.objective == pytest.approx(expected.objective, rel=1e-3)

@@ -97,6 +97,7 @@ def solve_dcd(F, y, *, given, C, loss="hinge", intercept="penalised", solver="dc
     costs = row_costs(C, len(y), given.sample_weight)
     loss, generator = get_loss(loss), given.generator
     descent = Descent(features, y, costs, loss, intercept, generator, rows=single)
+    single = None  # the descent may give it back
     if given.start is not None:
         descent.begin_from(given.start)
     if tol >= SINGLE_ENOUGH:
@@ -117,8 +118,7 @@ def solve_dcd(F, y, *, given, C, loss="hinge", intercept="penalised", solver="dc
                 break
             if passes:
                 failures, wanted = failures + 1, NEXT_TIME * tol
-            as_given = failures >= FAILURES
-            descent.visit_all(w, certificate.intercept, as_given=as_given, max_memory=max_memory)
+            descent.visit_all(w, certificate.intercept, in_double=failures >= FAILURES)
         if passes % PASSES_PER_ROW == 0:
             trace.add(passes, objective, gap)
         objective, gap = descent.advance()
@@ -134,9 +134,11 @@ def solve_dcd(F, y, *, given, C, loss="hinge", intercept="penalised", solver="dc
 
 
 def _rows_in_single(features, limit):
-    """Features of kernel values in single precision, as an array; None where double is as good."""
+    """Features of kernel values in single precision, as an array; None where double is as good.
+
+    Beside the values themselves: four bytes each, and eight where single precision does not do."""
     n, k = features.shape
-    if features.map_ is None or n * k < WORTH_A_COPY or 8 * n * k > limit:
+    if features.map_ is None or n * k < WORTH_A_COPY or 12 * n * k > limit:
         return None
     return features.explicit(np.float32) if features.A.dtype == np.float32 else None
 
@@ -180,11 +182,13 @@ class Descent:
             self._rows = stored_rows(A.astype(np.float32, copy=False))
             self.w = self.w.astype(np.float32)
 
-    def visit_all(self, w, b, *, as_given=False, max_memory=None):
+    def visit_all(self, w, b, *, in_double=False):
         """Go on with these weights and all rows, in the precision given if single does not do."""
-        if as_given:
-            self.w = self.w.astype(np.float64)
-            self._rows = stored_rows(self.features.stored(max_memory))
+        if in_double and self.w.dtype != np.float64:
+            self.w, self._rows = self.w.astype(np.float64), None  # there may be no room for both
+            mapped = self.features.map_ is not None
+            A = self.features.explicit(np.float64) if mapped else self.features.A
+            self._rows = stored_rows(A)
         self.w[:-1], self.w[-1] = w, b
         self._due[self._live] = self._now
 
