@@ -166,7 +166,8 @@ def for_each_block(function, blocks, threads=None):
         return function(block)
 
     with single_blas_thread():
-        futures = [pool.submit(work, block) for block in blocks]
+        # Each in a context of the caller's: what it does not warn of is no warning there.
+        futures = [pool.submit(contextvars.copy_context().run, work, block) for block in blocks]
         try:
             return [future.result() for future in futures]
         except BaseException:  # Ctrl-C does not wait for blocks under way, nor does what follows

@@ -52,6 +52,14 @@ def test_an_error_in_a_block_reaches_the_caller():
         for_each_block(fail, range(6), threads=2)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_the_caller_does_not_warn_of_is_no_warning_in_a_block():
+    with np.errstate(over="ignore"):
+        assert for_each_block(np.exp, [np.float64(1e4)] * 4, threads=2) == [np.inf] * 4
+    with pytest.raises(RuntimeWarning, match="overflow"):
+        for_each_block(np.exp, [np.float64(1e4)] * 4, threads=2)
+
+
 def test_the_next_result_is_computed_while_this_one_is_used():
     second_began, threads = threading.Event(), set()
 

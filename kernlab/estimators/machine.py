@@ -554,8 +554,16 @@ def scores_of(machines, rows):
         members = [m for m in machines if ("coef_" in vars(m)) == has_features]
         if members:
             ends = np.cumsum([len(m.intercept_) for m in members])[:-1]
-            parts = np.split(decide(members, rows), ends, axis=1)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below, with the row
+                parts = np.split(decide(members, rows), ends, axis=1)
             found |= {id(m): s + m.intercept_ for m, s in zip(members, parts, strict=True)}
+    for scores in found.values():
+        if not np.isfinite(scores).all():
+            row = np.flatnonzero(~np.isfinite(scores).all(axis=1))[0]
+            raise ValueError(
+                f"row {row} has no finite decision: its values, or those of the fit, are too large "
+                "for this kernel in double precision. Scale the features before the fit"
+            )
     return [found[id(machine)] for machine in machines]
 
 

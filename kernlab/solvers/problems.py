@@ -305,8 +305,10 @@ class Intervals:
         return self.low, self.high, self.costs
 
     def residuals(self, scores):
-        """How far above (positive) or below (negative) its interval each score is."""
-        return scores - np.minimum(np.maximum(scores, self.low), self.high)
+        """How far above (positive) or below (negative) its interval each score is; NaN of scores
+        that are infinite, which objectives refuse."""
+        with np.errstate(invalid="ignore"):
+            return scores - np.minimum(np.maximum(scores, self.low), self.high)
 
     def take(self, rows, scale=1.0):
         return Intervals(self.low[rows], self.high[rows], scale * self.costs[rows])

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from references import optimum
 from sklearn.datasets import make_moons
 
-from kernlab import KernelMachine
+from kernlab import FPC, KernelMachine
 from kernlab.approximations import APPROXIMATIONS
 from kernlab.estimators.machine import fit_together, scores_of
 from kernlab.solvers import SOLVERS
@@ -155,3 +155,24 @@ def test_machines_that_share_are_each_as_if_alone():
     assert (
         machines[0].sharing_key() != machines[0].with_params(class_weight="balanced").sharing_key()
     )
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("n_rows", [3, 20_000])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        KernelMachine("nystrom", "newton", kernel="polynomial"),
+        KernelMachine("exact", "newton", kernel="polynomial"),
+        FPC(degree=3, n_centres=5, random_state=0),
+    ],
+    ids=["landmarks", "all rows", "features"],
+)
+def test_a_row_that_is_too_large_for_a_decision_is_named(machine, n_rows):
+    X, y = make_moons(100, noise=0.1, random_state=0)
+    machine.fit(X, y)
+    Z = np.resize(X, (n_rows, 2))
+    Z[-1] = 1e200, -1e200
+    with pytest.raises(ValueError, match=f"row {n_rows - 1} has no finite decision"):
+        machine.predict(Z)
+    assert np.isin(machine.predict(Z[:-1]), [0, 1]).all()

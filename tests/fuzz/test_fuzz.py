@@ -25,8 +25,10 @@ FOUND = (
     8004029,
     8007439,
     9007434,
+    9010571,
     9011160,
     9012055,
+    9015355,
     9017390,
 )
 
@@ -69,8 +71,8 @@ class FalseBound(LASN):
 class NotFinite(LASN):
     """Its decisions are no numbers."""
 
-    def become(self, attributes):
-        return super().become(attributes | {"intercept_": np.array([np.nan])})
+    def decision_function(self, X):
+        return np.nan * super().decision_function(X)
 
 
 class Unclear(LASN):
