@@ -30,6 +30,7 @@ OTHER_NAMES = {"poly": "polynomial", "gaussian": "rbf", "tanh": "sigmoid"}
 BLOCK_VALUES = 2**20
 TILE_COLUMNS = 4096
 CACHE_BYTES = 2**21  # a tile of values that stays in the cache that the cores share
+CACHED_ROWS = 4096  # of such a tile at most, so that all cores have some
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Kernel:
         Y = X if same else Y
         block = np.empty((X.shape[0], Y.shape[0]), dtype=result_type(X, Y))
         rows = CACHE_BYTES // max(1, block.itemsize * Y.shape[0])
-        blocks = row_blocks(X.shape[0], min(max(rows, 32), 4096))
+        blocks = row_blocks(X.shape[0], min(max(rows, 32), CACHED_ROWS))
         for_each_block(lambda rows: fill(X[rows], block[rows]), blocks)
         if same:
             np.fill_diagonal(block, self.diag(X))

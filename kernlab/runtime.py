@@ -401,6 +401,13 @@ def memory_left_in_groups(root="/sys/fs/cgroup", own="/proc/self/cgroup"):
                 break
 
 
+def give_back_freed_memory():
+    """Hand what was freed back to the system, where the C library keeps it: of the threads that
+    work on blocks each has a store of its own, which later allocations of others do not use."""
+    with suppress(AttributeError, OSError, TypeError):  # another library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def format_bytes(amount):
     if amount > 1e21:  # whole numbers may be beyond what floating-point ones can be
         return "more than 1e9 TB"

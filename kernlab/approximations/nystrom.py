@@ -9,7 +9,7 @@ features are weights M w of the kernel values, so that solvers need not form the
 
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ import scipy.linalg as la
 from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParameters
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
-from kernlab.kernels import CACHE_BYTES
+from kernlab.kernels import CACHE_BYTES, CACHED_ROWS
 from kernlab.parameters import one_of
 from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import (
@@ -231,8 +231,12 @@ class Nystrom(LandmarkMap):
         return np.concatenate([self.kernel_.diag(block) for _, block in rows.blocks()])
 
     def _mapped(self, rows, dtype, squared_norms, kept):
+        precision = self._precision(rows)
+        # Of the landmarks what all blocks need is computed once, when the first one is formed.
+        fillers = cache(lambda *asked: self._filler(_first_block(rows), *asked))
+
         def again(part, n_landmarks):
-            return self._values(rows.block(part), dtype, n_landmarks)
+            return fillers(dtype, n_landmarks)(rows.block(part))
 
         def exactly(positions):
             return self._values(rows.take(positions), np.dtype(np.float64))
@@ -240,8 +244,8 @@ class Nystrom(LandmarkMap):
         return Features.mapped(
             lambda: self._kernel_values(rows, dtype),
             self.map_,
-            lambda part, room: self._block(rows.block(part)),
-            self._precision(rows),
+            lambda part, room: self.map_.apply(fillers(precision)(rows.block(part))),
+            precision,
             squared_norms=squared_norms,  # |phi(x)|^2, of which the features show a part
             error=self._value_error(rows, dtype),
             in_double=lambda: self._in_double(rows, dtype, squared_norms, kept),
@@ -261,25 +265,31 @@ class Nystrom(LandmarkMap):
     def _kernel_values(self, rows, dtype):
         """K(rows, landmarks), to which `map_` belongs."""
         values = self._room_for(len(rows), self.map_.n_landmarks, dtype, "kernel values")
-        some = rows.block(slice(0, min(len(rows), ROWS_PER_BLOCK)))
-        landmarks = self._landmarks_for(some, dtype)
-        fill = self.kernel_.against(some.astype(landmarks.dtype, copy=False), landmarks)
-        in_cache = CACHE_BYTES // (values.shape[1] * landmarks.dtype.itemsize)
-
-        def compute(part):
-            X, out = rows.block(part).astype(landmarks.dtype, copy=False), values[part]
-            for inner in row_blocks(len(out), max(in_cache, 32)):
-                fill(X[inner], out[inner])
-
+        fill = self._filler(_first_block(rows), dtype)
         with self._timed("features"):
-            for_each_block(compute, self._slices(*values.shape))
+            for_each_block(
+                lambda part: fill(rows.block(part), values[part]), self._slices(*values.shape)
+            )
         return values
 
-    def _values(self, X, dtype, n_landmarks=None):
-        landmarks = self._landmarks_for(X, dtype)[:n_landmarks]
-        values = self.kernel_(X.astype(landmarks.dtype, copy=False), landmarks)
-        with np.errstate(over="ignore"):  # infinite values are refused where they are used
-            return values.astype(dtype, copy=False)
+    def _values(self, X, dtype):
+        return self._filler(X, dtype)(X)
+
+    def _filler(self, some, dtype, n_landmarks=None):
+        """A function of rows like these that gives their values at the (first) landmarks, in an
+        array handed over or a new one; what the landmarks alone decide is computed here."""
+        landmarks = self._landmarks_for(some, dtype)[:n_landmarks]
+        fill = self.kernel_.against(some.astype(landmarks.dtype, copy=False), landmarks)
+        in_cache = CACHE_BYTES // max(1, landmarks.shape[0] * landmarks.dtype.itemsize)
+
+        def filled(X, out=None):
+            X = X.astype(landmarks.dtype, copy=False)
+            out = np.empty((X.shape[0], landmarks.shape[0]), dtype) if out is None else out
+            blocks = row_blocks(X.shape[0], min(max(in_cache, 32), CACHED_ROWS))
+            for_each_block(lambda part: fill(X[part], out[part]), blocks)
+            return out
+
+        return filled
 
     def _landmarks_for(self, X, dtype):
         """The landmarks in the precision in which kernel values are computed: single pays where
@@ -390,6 +400,10 @@ class SpectralMap:
 
     def unfold(self, gradient):
         return self.matrix.T @ gradient
+
+
+def _first_block(rows):
+    return rows.block(slice(0, min(len(rows), ROWS_PER_BLOCK)))
 
 
 def cholesky_map(K, floor):

@@ -1,5 +1,7 @@
 """Where a compact kernel ends by rule: the quantile, and the trade-off of equations 39 to 41."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -47,6 +49,18 @@ def test_of_many_rows_quantile_and_entries_are_estimated():
     assert kernel.prediction_ == predicted
     true = (1.0 - kernel.sparsity_) * 30_000**2
     assert abs(predicted.entries - true) < 4 * predicted.error
+
+
+def test_distances_of_many_rows_are_not_held():
+    """From 32 rows to 300,000 others they would take 77 MB."""
+    rows = RNG.random((300_000, 2))
+    radius_by_quantile(rows[:3000], 0.99, random_state=0)  # which compiles
+    tracemalloc.start()
+    radius = radius_by_quantile(rows, 0.999, random_state=0)
+    predict_entries(rows, radius, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
 
 
 def test_the_default_rule_of_the_approximation():

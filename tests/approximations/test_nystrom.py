@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 
+from kernlab import kernels
 from kernlab.approximations import Nystrom
 from kernlab.approximations.nystrom import FACTORS
-from kernlab.runtime import MemoryLimitError
+from kernlab.runtime import MemoryLimitError, row_blocks
 
 DIGITS = load_digits().data
 X, NEW = DIGITS[:500] / 16.0, DIGITS[500:600] / 16.0
@@ -76,6 +77,21 @@ def test_many_values_are_computed_in_single_precision(monkeypatch):
     far = fitted(rows=X + 1e4, gamma=10.0)  # where rounding would be seen, rows stay in double
     values = far.features(X + 1e4).A
     np.testing.assert_allclose(values, rbf_kernel(X, far.landmarks_ - 1e4, gamma=10.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_of_the_landmarks_is_computed_once_what_all_blocks_need(form, monkeypatch):
+    seen, prepare = [], kernels.prepare_right
+    monkeypatch.setattr(
+        kernels, "prepare_right", lambda *a, **k: seen.append(1) or prepare(*a, **k)
+    )
+    rows = form(X)
+    map_ = fitted(rows=rows)
+    features, F = map_.features(rows), map_.transform(rows)
+    seen.clear()
+    blocks = [features.block(part) for part in row_blocks(len(X), 100)]
+    assert len(seen) == 1
+    np.testing.assert_allclose(np.vstack(blocks), F, atol=1e-12)
 
 
 # --------------------------------------------------------------------------------- nested

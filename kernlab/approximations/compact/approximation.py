@@ -29,13 +29,14 @@ from kernlab.kernels import Compact, askey_exponent, gamma_from_sigma, resolve_g
 from kernlab.parameters import one_of, positive, width
 from kernlab.rows.arrays import held_bytes
 from kernlab.rows.products import prepare_right, squared_distances
-from kernlab.runtime import Stopwatch, levels_to_the_user, single_blas_thread
+from kernlab.runtime import Stopwatch, levels_to_the_user, row_blocks, single_blas_thread
 
 LEAST_SEEN = 0.01  # of the others together, beside the 1 of a row itself
 FEATURE_BYTES = 52  # an entry of L and of F, and of LIBLINEAR's copies of F
 NEAR_ROWS = 200  # what "quantile" leaves a row at the most
 EXAMPLE_SPARSITY = 0.75  # of Section 4: "if only 25 % of the nonzero entries can be stored"
 SAMPLED_PAIRS = 2**20
+BLOCK_PAIRS = 2**20  # of which distances are held
 SAMPLED_ROWS = 1000  # of the trade-off, whose sums run over all pairs of them
 
 
@@ -367,16 +368,15 @@ def radius_by_quantile(X, sparsity, random_state=None):
             f"a kernel matrix of {n:,} rows has at most the sparsity {1 - 1 / n:.6f}, for its "
             f"diagonal is not zero: {sparsity!r} cannot be had"
         )
-    sample = sample_rows(X, random_state)
-    distances, filled = np.empty((len(sample), n)), 0
-    for block in distances_from(X, sample):
-        distances[filled : filled + len(block)] = block
-        filled += len(block)
-    distances[np.arange(len(sample)), sample] = np.inf  # a row and itself are no pair
-    pairs = distances.ravel()
-    rank = min(int(share * len(sample) * (n - 1)), len(pairs) - len(sample) - 1)
-    pairs.partition(rank)
-    return float(pairs[rank])
+    sample, shortest = sample_rows(X, random_state), np.empty(0)
+    pairs = len(sample) * (n - 1)  # a row and itself are no pair
+    rank = min(int(share * pairs), pairs - 1)
+    for block in distances_from(X, sample, to_itself=np.inf):
+        shortest = np.append(shortest, block)
+        if len(shortest) > rank + 1:
+            shortest.partition(rank)
+            shortest = shortest[: rank + 1].copy()
+    return float(shortest.max())
 
 
 def similarity_and_sparsity(X, sigma, alphas, l, random_state=None):
@@ -425,15 +425,15 @@ def sample_rows(X, random_state=None, n_pairs=SAMPLED_PAIRS):
     return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
 
 
-def distances_from(X, sample, rows_per_block=32):
-    """Yield distances from the sampled rows to all rows, in blocks; from a row to itself 0."""
+def distances_from(X, sample, to_itself=0.0):
+    """Yield distances from the sampled rows to all rows, in blocks."""
     X = X.astype(np.float64, copy=False)
     right = prepare_right(X, X, distances=True)
-    for start in range(0, len(sample), rows_per_block):
-        rows = sample[start : start + rows_per_block]
+    for part in row_blocks(len(sample), min(32, BLOCK_PAIRS // X.shape[0])):
+        rows = sample[part]
         squares = np.empty((len(rows), X.shape[0]))
         squared_distances(X[rows], right, squares)
-        squares[np.arange(len(rows)), rows] = 0.0
+        squares[np.arange(len(rows)), rows] = to_itself
         yield np.sqrt(squares, out=squares)
 
 

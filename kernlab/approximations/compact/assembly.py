@@ -17,6 +17,7 @@ from kernlab.rows.products import BLAS, SPARSE_SPARSE
 from kernlab.runtime import (
     REORDERED_SUMS,
     for_each_block,
+    give_back_freed_memory,
     memory_limit,
     njit,
     require_memory,
@@ -82,7 +83,10 @@ class NearKernel:
             return hits
 
         parts = for_each_block(upper_part, row_blocks(self._n_rows, ROWS_PER_BLOCK))
-        return symmetric(parts, self._n_rows, diagonal[self.order])
+        matrix = symmetric(parts, self._n_rows, diagonal[self.order])
+        del parts
+        give_back_freed_memory()
+        return matrix
 
     def cross(self, Z, at_equal=None):
         """The kernel between new rows and the fitted rows, both in their own order, as CSR;

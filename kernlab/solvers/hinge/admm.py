@@ -332,8 +332,7 @@ def step_pass(data, state, places, weights, old, new, relaxation):
     p = len(places)
 
     def use(sums, rows, block):
-        with np.errstate(over="ignore", invalid="ignore"):  # refused when all sums are there
-            scores = weights @ block if p > 1 else (weights[0] @ block)[None]
+        scores = weights @ block if p > 1 else (weights[0] @ block)[None]
         values, of_rows = np.empty((2 * p, block.shape[1])), data.weights[rows]
         for k, place in enumerate(places):
             advance(

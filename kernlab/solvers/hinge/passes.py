@@ -99,7 +99,10 @@ class Data:
         step = int(np.clip(block_bytes // (8 * max(1, n)), 32, 4096))
         threads = max(1, min(thread_count(), m * n // VALUES_PER_THREAD))
         options = bar_options(wanted=m * n >= VALUES_WORTH_A_BAR)
-        with tqdm(total=m, desc=what, unit=" rows", unit_scale=True, **options) as bar:
+        with (
+            tqdm(total=m, desc=what, unit=" rows", unit_scale=True, **options) as bar,
+            np.errstate(over="ignore", invalid="ignore"),  # what is not finite is refused in sums
+        ):
 
             def work(stretch):
                 mine, room = state(), self.features.room(min(step, m))
