@@ -136,7 +136,7 @@ def compress(rows, h):
 class HSSADMM(ui.Declared):
     """ADMM on a hierarchical kernel, by h, beta, C and steps"""
 
-    given = ui.Given(toys=SHAPES, first="checkerboard", rows=1500, plane=True)
+    given = ui.Given(toys=SHAPES, first="checkerboard", rows=1000, plane=True)
     controls = ui.Controls(
         h=ui.log_slider("h", 0.2, -1.5, 1),
         beta=ui.log_slider("beta", 10.0, -1, 4),
