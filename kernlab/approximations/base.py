@@ -418,7 +418,7 @@ class ShiftedGram:
 
     def _once(self, B):
         F = self._features
-        return (B - F.dot(la.cho_solve(self._factor, F.rdot(B)))) / self.beta
+        return (B - F.dot(la.cho_solve(self._factor, F.rdot(B), check_finite=False))) / self.beta
 
 
 def _for_rules(rows, weights):

@@ -51,6 +51,7 @@ STEPS_BETWEEN_CHECKS = 10
 SAFETY = 1.05  # beta is kept by this factor above the bound for convergence
 RAISED = 2.0
 VECTORS = 10  # of the length of v that a step holds for each problem
+BEYOND = 1e100  # costs, from which on steps lead nowhere, and squares overflow soon
 TINY = np.finfo(float).tiny
 
 
@@ -363,8 +364,15 @@ class _Iteration:
         for number in range(1, max_iter + 1):
             problems, before = self._problems.take(columns), self._v[:, columns]
             z_before = problems.prox(before, self._solve.beta)
-            x, objective = self._solve(z_before, before, problems)
-            v = before + self._relaxation * (x - z_before)
+            with np.errstate(over="ignore", invalid="ignore"):
+                x, objective = self._solve(z_before, before, problems)
+                v = before + self._relaxation * (x - z_before)
+            if not np.abs(v).max() < BEYOND * max(1.0, problems.costs.max()):
+                raise ValueError(
+                    f"step {number} of ADMM has left the range of double precision: beside the "
+                    f"kernel matrix beta={self._solve.beta:g} is next to nothing. Scale the "
+                    "features, or raise beta"
+                )
             z = problems.prox(v, self._solve.beta)
             self._v[:, columns] = v
             self._record(number, columns, objective, x, z, z_before)

@@ -34,9 +34,12 @@ def _block(block_info=None):
 def ready(client):
     """The processes of both workers, once they are there."""
     try:
-        client.wait_for_workers(2, timeout=8)
+        client.wait_for_workers(2, timeout=20)
     except TimeoutError:  # a nanny has given up on a machine that is short of time
-        client.restart(timeout=120)
+        client.cluster.scale(0)
+        client.sync(lambda: client.cluster)  # waits until they are gone
+        client.cluster.scale(2)
+        client.wait_for_workers(2, timeout=120)
     return [nanny.pid for nanny in client.cluster.workers.values()]
 
 

@@ -132,13 +132,15 @@ def _searched(search, tol, max_iter, start, keep_dual, callback):
             dependent = nearly_dependent(search.gram)
     given = keep_dual, callback
     if dependent and search.has_time_for_another_basis():
-        return _on_orthonormal_features(search, None, tol, max_iter, *given)
+        with suppress(OutOfTimeError):  # before the basis is there: then on the features as given
+            return _on_orthonormal_features(search, None, tol, max_iter, *given)
     steps = min(max_iter, STEPS_AS_GIVEN) if is_plain else max_iter
     result = search.run(tol, steps, start, *given, is_certain=not dependent)
     left = max_iter - result.n_iter
     stuck = result.n_iter > 0 and not (result.converged or result.message)
     if is_plain and stuck and left > 0 and search.has_time_for_another_basis():
-        return _on_orthonormal_features(search, result, tol, left, *given)
+        with suppress(OutOfTimeError):
+            return _on_orthonormal_features(search, result, tol, left, *given)
     return result
 
 
