@@ -136,10 +136,12 @@ def _false_claim(machine, case, decisions):
             )
             rounding = 100 * np.finfo(F.dtype).eps * float((np.abs(F) @ np.abs(found)).max())
             expanded = machine.approximation_.expansion(found) if len(found) else None
-            if expanded is not None:  # how rows are decided: values of 1e11 cancel to scores of 1
+            if expanded is not None:
+                # How rows are decided: values of 1e11 cancel to scores of 1. Features have the
+                # precision that was asked for, and so have the values that they are made of.
                 K = machine.approximation_.kernel_(as_rows(case.X).whole(), expanded[0])
                 sizes = np.abs(K) @ np.abs(expanded[1])
-                rounding += 100 * np.finfo(K.dtype).eps * float(sizes.max())
+                rounding += 100 * np.finfo(F.dtype).eps * float(sizes.max())
             scores, length = decisions[:, number] - b, np.sum(result.coefficients.astype(WIDE) ** 2)
         else:
             dual = np.zeros(len(sign))
