@@ -231,8 +231,8 @@ def prefetched(function, items):
 
 
 # ------------------------------------------------------------------------------------------ LAPACK
-# SciPy's own wrappers keep the interpreter lock to their end, which for matrices of 10,000 rows is
-# minutes away: no other thread goes on meanwhile, and not even Ctrl-C is heard.
+# SciPy's own wrappers, BLAS included, keep the interpreter lock to their end, which for matrices of
+# 10,000 rows is minutes away: no other thread goes on meanwhile, and not even Ctrl-C is heard.
 def cholesky_factor(matrix, overwrite=False):
     """What `scipy.linalg.cho_solve` takes: (L in the lower triangle, True), in the precision given.
 
@@ -291,6 +291,32 @@ def times_transposed_triangle(lower, matrix):
     _lapack("dtrmm", b"L", b"L", b"T", b"N", *sizes, ctypes.c_double(1.0), lower, *at)
 
 
+def solve_triangle(lower, columns, *, transposed=False, from_right=False):
+    """L^-1 B in the place of B, a matrix ordered by columns; or L^-T B, or B L^-1 (`from_right`).
+    L stands in the lower triangle of `lower`, in the same precision."""
+    letter = _letter(columns)
+    sizes = (ctypes.c_int(size) for size in columns.shape)
+    one = {"s": ctypes.c_float, "d": ctypes.c_double}[letter](1.0)
+    _lapack(
+        f"{letter}trsm", b"R" if from_right else b"L", b"L", b"T" if transposed else b"N", b"N",
+        *sizes, one, lower, _leading(lower), columns, _leading(columns),
+    )  # fmt: skip
+    return columns
+
+
+def add_squares(total, matrix):
+    """Add A A^T, of a matrix in either order, to the lower triangle of `total`, ordered by columns;
+    all in double precision."""
+    by_rows = matrix.flags.c_contiguous
+    matrix = matrix.T if by_rows else np.asfortranarray(matrix)
+    n, inner = ctypes.c_int(len(total)), ctypes.c_int(matrix.shape[0 if by_rows else 1])
+    one = ctypes.c_double(1.0)
+    _lapack(
+        "dsyrk", b"L", b"T" if by_rows else b"N", n, inner, one, matrix, _leading(matrix), one,
+        total, _leading(total),
+    )  # fmt: skip
+
+
 def triangle_of_squares(matrix, rows, ridge, block=64):
     """R in the upper triangle, with R^T R = A^T A + ridge^2 I, by QR factorisations in place of A,
     the first rows of a square matrix ordered by columns whose others are zero."""
@@ -307,7 +333,7 @@ def triangle_of_squares(matrix, rows, ridge, block=64):
 
 def _leading(matrix):
     """The distance of its columns, which to LAPACK is one at least, also without any."""
-    return ctypes.c_int(max(1, len(matrix)))
+    return ctypes.c_int(max(1, len(matrix), matrix.strides[1] // matrix.itemsize))
 
 
 def _letter(matrix):

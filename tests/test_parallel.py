@@ -1,6 +1,7 @@
 """Work over blocks: all of them, in order, and no threads within threads."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,12 +11,14 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernlab.runtime import (
     ONE_THREAD_SIZE,
+    add_squares,
     blas_threads_for,
     for_each_block,
     on_single_blas_thread,
     prefetched,
     row_blocks,
     single_blas_thread,
+    solve_triangle,
 )
 
 
@@ -130,3 +133,49 @@ def test_many_contexts_of_many_threads_leave_blas_as_it_was():
 
 def blas_threads():
     return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+# ---------------------------------------------------------------------- BLAS without Python's lock
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("from_right", [False, True])
+def test_triangles_are_solved_in_place(dtype, transposed, from_right):
+    generator = np.random.default_rng(0)
+    whole = np.asfortranarray(generator.normal(size=(9, 9)) + 9 * np.eye(9), dtype)
+    lower = whole[:7, :7]  # part of a larger array, whose upper triangle is something else
+    B = generator.normal(size=(5, 7) if from_right else (7, 5)).astype(dtype)
+    L = np.tril(lower).T if transposed else np.tril(lower)
+    wanted = B @ la.inv(L) if from_right else la.solve(L, B)
+    columns = np.array(B, order="F")
+    found = solve_triangle(lower, columns, transposed=transposed, from_right=from_right)
+    assert found is columns
+    np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, lambda A: A[:, ::2]])
+def test_squares_are_added_below_the_diagonal(form):
+    A, total = np.random.default_rng(0).normal(size=(6, 40)), np.ones((6, 6), order="F")
+    add_squares(total, form(A))
+    np.testing.assert_allclose(np.tril(total), np.tril(1.0 + form(A) @ form(A).T), rtol=1e-12)
+    np.testing.assert_array_equal(np.triu(total, 1), np.triu(np.ones((6, 6)), 1))
+
+
+def test_other_threads_go_on_while_a_triangle_is_solved():
+    """SciPy's own keeps the interpreter lock: two threads would take turns."""
+    L, ended, seen = np.asfortranarray(np.eye(1500)), threading.Event(), []
+
+    def watch():
+        while not ended.is_set():
+            seen.append(1)
+            time.sleep(1e-4)
+
+    other = threading.Thread(target=watch)
+    B = np.ones((1500, 4000), order="F")
+    with single_blas_thread(), ThreadPoolExecutor(1) as pool:
+        other.start()
+        before = len(seen)
+        pool.submit(solve_triangle, L, B).result()
+        during = len(seen) - before
+        ended.set()
+    other.join()
+    assert during > 20

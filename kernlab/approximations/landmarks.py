@@ -6,7 +6,6 @@ are drawn with chances in proportion to their weights.
 """
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
@@ -14,7 +13,13 @@ from kernlab.approximations.base import checked_points
 from kernlab.parameters import one_of, whole
 from kernlab.rows import as_rows, merged_rows
 from kernlab.rows.products import inner_products, prepare_right, unit_rows
-from kernlab.runtime import for_each_block, memory_limit, require_memory, row_blocks
+from kernlab.runtime import (
+    for_each_block,
+    memory_limit,
+    require_memory,
+    row_blocks,
+    solve_triangle,
+)
 
 LANDMARKS = ("kmeans", "uniform", "first", "rpcholesky")
 MAX_ROWS = 20_000
@@ -155,7 +160,7 @@ def _fill_columns(columns, X, pivots, done, corner, kernel):
 
     def fill(rows):
         left = kernel(X[rows], points) - done[rows] @ before
-        columns[rows] = la.solve_triangular(corner, left.T, lower=True, check_finite=False).T
+        columns[rows] = solve_triangle(np.asfortranarray(corner, left.dtype), left.T).T
 
     for_each_block(fill, row_blocks(X.shape[0], BLOCK_ROWS))
 

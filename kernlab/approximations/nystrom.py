@@ -30,6 +30,7 @@ from kernlab.runtime import (
     pivoted_cholesky,
     require_memory,
     row_blocks,
+    solve_triangle,
 )
 
 FACTORS = ("cholesky", "eigen-drop", "eigen-replace")
@@ -360,10 +361,9 @@ class CholeskyMap:
 
     def apply(self, values):
         """The features of rows of kernel values, which are overwritten."""
-        lower = self._factor(values.dtype)
         # L F^T = K_lr; a row-ordered array is its transpose's column-ordered one, as BLAS wants it.
-        solve = la.blas.get_blas_funcs("trsm", (values,))
-        return solve(1.0, lower, values.T, lower=1, overwrite_b=1).T
+        columns = np.ascontiguousarray(values).T
+        return solve_triangle(self._factor(values.dtype), columns).T
 
     def fold(self, weights):
         return self._solved(weights, 1)

@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernlab.approximations import Nystrom
-from kernlab.features import Features
+from kernlab.features import Features, as_features
 from kernlab.runtime import MemoryLimitError
 from kernlab.solvers import solve_newton
 from kernlab.solvers.newton import core
 from kernlab.solvers.newton.preconditioners import ActiveGram
+from kernlab.solvers.problems import intervals_for
 
 INTERCEPTS = ("free", "penalised", "none")
 INTERCEPT = pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -136,6 +137,17 @@ def test_where_rounding_ends_it_the_gap_decides(method, monkeypatch):
         stuck = solve_newton(F, y, C=1.0, method=method)
     assert "rounding" in stuck.message
     assert not stuck.converged
+
+
+@pytest.mark.parametrize("intercept", ["free", "none"])
+def test_a_point_from_its_scores_is_that_from_all_rows(intercept):
+    F, y = problem()
+    intervals = intervals_for("squared_hinge", y, np.arange(1.0, len(y) + 1) % 3)
+    some = core.Problem(as_features(F), intervals, intercept)
+    x = np.append(np.random.default_rng(0).normal(size=F.shape[1]), intercept == "free")
+    whole, part = some.at(x), some.at_scores(x, F @ x[:-1] + x[-1])
+    for name in ("value", "slope", "scores"):
+        np.testing.assert_allclose(getattr(part, name), getattr(whole, name), rtol=1e-10)
 
 
 def test_a_sample_first_saves_steps_and_does_not_change_the_answer():

@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 
 from kernlab.features import Features, as_features
 from kernlab.runtime import (
+    add_squares,
     bar_options,
     cholesky_factor,
     eigenvalues,
@@ -258,9 +259,7 @@ class GramSum:
             return
         if weights is not None:
             block = block * np.sqrt(weights)
-        rows = block.T  # BLAS wants columns side by side
-        order = {"a": rows, "trans": 1} if rows.flags.f_contiguous else {"a": block, "trans": 0}
-        self._sum = la.blas.dsyrk(1.0, beta=1.0, c=self._sum, lower=1, overwrite_c=1, **order)
+        add_squares(self._sum, block)
 
     def merge(self, other):
         self._sum += other._sum

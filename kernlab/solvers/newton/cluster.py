@@ -202,7 +202,7 @@ class ClusterIteration(FeatureIteration):
         return self.point if self._multiply_in_double() else self._stopped(C, gap_tol)
 
     @at_once
-    def moved(self, direction, step):
+    def moved(self, direction, step, unit=None):
         before = self.point.x if step == 1.0 else None
         return self.problem.at(self.point.x + step * direction, before)
 

@@ -65,6 +65,7 @@ FIRST_STEPS = 15
 EASY_C = 10.0  # for rows of length one: up to here the iteration may begin anywhere
 GROWTH = 10.0  # of C on the way to a large one
 FLAT = 0.1  # the unit step will do where the slope along it has fallen to this share
+FAR = 10.0  # steps from which on the rounding of scores at step 1 would be seen
 ROUNDING_ALLOWED = 1e-2  # of scores, in units of the margin
 CERTAIN = 1e-7  # of the objective: what values in single precision may move it by
 LOOSE = (1e-2, 1e-1)  # tolerances of solutions that are only a start
@@ -179,9 +180,10 @@ class Iteration:
     A subclass adds the space, as generators that yield what they want multiplied (see `together`):
     `violation(C)` of the optimality conditions at `point`; `is_proven(C, proof)`, whether it is as
     good as that says; `direction(C, violation)`, or None, and what it cost; `moved(direction,
-    step)`, the point there; `stuck(C, proof)`, the point to go on from, or whether that is good.
-    And, as functions, `along(direction, unit)`: by how much the scores change, <u, d> and <d, d>;
-    `suffices(unit, direction, descent, C)`: whether the unit step will do.
+    step, unit)`, the point there, by means of that at step 1 where it is known; `stuck(C, proof)`,
+    the point to go on from, or whether that is good. And, as functions, `along(direction, unit)`:
+    by how much the scores change, <u, d> and <d, d>; `suffices(unit, direction, descent, C)`:
+    whether the unit step will do.
     """
 
     rounding = 0.0  # of the objective, which may go up by so much, relatively
@@ -222,7 +224,7 @@ class Iteration:
         if self.suffices(unit, direction, descent, C):
             return unit, 1.0
         step = self.best_step(direction, unit, C)
-        moved = yield from self.moved(direction, step)
+        moved = yield from self.moved(direction, step, unit)
         least = point.objective(C) * (1.0 + self.rounding)
         return (moved, step) if moved.objective(C) < least else (None, 0.0)
 
@@ -329,6 +331,14 @@ class Problem:
         scores, value, by_w, by_b = self.rows.evaluate(x[:-1], x[-1], *self.intervals.limits)
         by_b = 0.0 if self.intercept == "none" else by_b
         return Point(self, x, scores, value, np.append(by_w, by_b))
+
+    def at_scores(self, x, scores):
+        """The point where scores are known: only the active rows are read."""
+        costs, residuals = self.intervals.costs, self.intervals.residuals(scores)
+        pulled = 2.0 * costs * residuals
+        by_b = 0.0 if self.intercept == "none" else pulled.sum()
+        slope = np.append(self.rows.rdot(pulled), by_b)
+        return Point(self, x, scores, float((costs * residuals) @ residuals), slope)
 
     def hessian_product(self, v, C, rows, dtype=np.float64):
         """V v, over the active rows named, with sums in `dtype`."""
@@ -567,8 +577,12 @@ class FeatureIteration(Iteration):
             self.preconditioner = finer
 
     @at_once
-    def moved(self, direction, step):
-        return self.problem.at(self.point.x + step * direction)
+    def moved(self, direction, step, unit=None):
+        x = self.point.x + step * direction
+        if unit is None or step > FAR:
+            return self.problem.at(x)
+        changes = unit.scores - self.point.scores
+        return self.problem.at_scores(x, self.point.scores + step * changes)
 
     def suffices(self, unit, direction, descent, C):
         return abs(unit.slope_along(direction, C)) <= FLAT * abs(descent)

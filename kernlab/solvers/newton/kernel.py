@@ -224,7 +224,7 @@ class _KernelIteration(Iteration):
         return (d_beta, d_images, db), {"products": done}
 
     @at_once
-    def moved(self, direction, step):
+    def moved(self, direction, step, unit=None):
         beta, images, b = direction
         point = self.point
         return Point(
