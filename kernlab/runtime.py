@@ -156,9 +156,11 @@ def for_each_block(function, blocks, threads=None):
     The function must write to places of its own. One that itself works through blocks, a kernel
     say, does so on its one thread: the outer blocks keep the cores busy.
     """
-    threads = min(threads or thread_count(), len(blocks))
+    allowed = threads or thread_count()
+    threads = min(allowed, len(blocks))
     if threads <= 1 or getattr(_this_thread, "works_on_a_block", False):
-        return [function(block) for block in blocks]
+        with single_blas_thread() if allowed == 1 else nullcontext():
+            return [function(block) for block in blocks]
     given_up, pool = threading.Event(), _workers(threads, os.getpid())
 
     def work(block):
@@ -233,6 +235,9 @@ def prefetched(function, items):
 # ------------------------------------------------------------------------------------------ LAPACK
 # SciPy's own wrappers, BLAS included, keep the interpreter lock to their end, which for matrices of
 # 10,000 rows is minutes away: no other thread goes on meanwhile, and not even Ctrl-C is heard.
+REALS = {"s": ctypes.c_float, "d": ctypes.c_double}
+
+
 def cholesky_factor(matrix, overwrite=False):
     """What `scipy.linalg.cho_solve` takes: (L in the lower triangle, True), in the precision given.
 
@@ -247,15 +252,14 @@ def cholesky_factor(matrix, overwrite=False):
     return factor, True
 
 
-def pivoted_cholesky(matrix, tol):
-    """P^T A P = L L^T down to pivots of at most `tol`, of a matrix in double precision: an array
-    with L in its lower triangle, the pivots, from 1, and the rank."""
-    lower = np.array(matrix, dtype=np.float64, order="F")
+def pivoted_cholesky(matrix, tol, dtype=np.float64):
+    """P^T A P = L L^T down to pivots of at most `tol`: an array with L in its lower triangle, in
+    this precision, the pivots, from 1, and the rank."""
+    lower = np.array(matrix, dtype, order="F")
+    letter, room = _letter(lower), np.empty(2 * len(lower), lower.dtype)
     n, rank, info = ctypes.c_int(len(lower)), ctypes.c_int(), ctypes.c_int()
-    pivots, room = np.zeros(len(lower), np.intc), np.empty(2 * len(lower))
-    _lapack(
-        "dpstrf", b"L", n, lower, _leading(lower), pivots, rank, ctypes.c_double(tol), room, info
-    )
+    pivots, least = np.zeros(len(lower), np.intc), REALS[letter](tol)
+    _lapack(f"{letter}pstrf", b"L", n, lower, _leading(lower), pivots, rank, least, room, info)
     return lower, pivots, rank.value
 
 
@@ -296,10 +300,9 @@ def solve_triangle(lower, columns, *, transposed=False, from_right=False):
     L stands in the lower triangle of `lower`, in the same precision."""
     letter = _letter(columns)
     sizes = (ctypes.c_int(size) for size in columns.shape)
-    one = {"s": ctypes.c_float, "d": ctypes.c_double}[letter](1.0)
     _lapack(
         f"{letter}trsm", b"R" if from_right else b"L", b"L", b"T" if transposed else b"N", b"N",
-        *sizes, one, lower, _leading(lower), columns, _leading(columns),
+        *sizes, REALS[letter](1.0), lower, _leading(lower), columns, _leading(columns),
     )  # fmt: skip
     return columns
 

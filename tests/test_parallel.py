@@ -55,6 +55,13 @@ def test_an_error_in_a_block_reaches_the_caller():
         for_each_block(fail, range(6), threads=2)
 
 
+def test_one_thread_is_one_thread_of_blas_too(monkeypatch):
+    """NumPy's and SciPy's would wait for each other, several times as long as they compute."""
+    monkeypatch.setenv("KERNLAB_NUM_THREADS", "1")
+    seen = for_each_block(lambda _: blas_threads(), range(2))
+    assert seen == [{1}, {1}]
+
+
 @pytest.mark.filterwarnings("error")
 def test_what_the_caller_does_not_warn_of_is_no_warning_in_a_block():
     with np.errstate(over="ignore"):

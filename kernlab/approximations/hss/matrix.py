@@ -18,8 +18,10 @@ from kernlab.approximations.hss.geometry import ClusterTree
 from kernlab.runtime import (
     for_each_block,
     format_bytes,
+    pivoted_cholesky,
     require_memory,
     single_blas_thread,
+    solve_triangle,
     thread_count,
 )
 
@@ -385,15 +387,13 @@ def _by_gram(A, dtype, tolerance, limit):
     gram = A @ A.T
     squares = gram.diagonal().copy()
     largest = float(squares.max())
-    (pstrf,) = la.get_lapack_funcs(("pstrf",), (gram,))
-    lower, pivots, rank, _ = pstrf(gram.T, lower=1, tol=tolerance**2 * largest, overwrite_a=1)
+    lower, pivots, rank = pivoted_cholesky(gram, tolerance**2 * largest, gram.dtype)
     rank, order = min(int(rank), limit), pivots.astype(np.intp) - 1
     below = np.array(lower[rank:, :rank], order="F")  # a view of no rows would keep all of it
     explained = np.einsum("ij,ij->i", below, below)
     left = float((squares[order[rank:]] - explained).max(initial=0.0))
-    (trsm,) = la.get_blas_funcs(("trsm",), (gram,))
-    E = trsm(1.0, lower[:rank, :rank], below, side=1, lower=1, overwrite_b=1)
-    E = np.ascontiguousarray(E, dtype=dtype)
+    solve_triangle(lower[:rank, :rank], below, from_right=True)
+    E = np.ascontiguousarray(below, dtype=dtype)
     return Interpolation(order[:rank], order[rank:], E, np.sqrt(max(left, 0.0)), np.sqrt(largest))
 
 
