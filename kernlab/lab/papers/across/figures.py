@@ -93,6 +93,7 @@ def draw_fronts(table, cost, xlabel, methods=None):
     settings = settings[settings["method"].isin(shown)]
     names = list(dict.fromkeys(settings["dataset"]))
     columns = min(4, len(names) + 1)
+    columns += (len(names) + 1) % columns == 1  # or the key alone would have a row
     n_rows = -(-(len(names) + 1) // columns)
     figure, axes = new_figure(n_rows, columns, panel=(3.5, 2.9), squeeze=False)
     for ax, name in zip(axes.flat, names, strict=False):
