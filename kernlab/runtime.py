@@ -235,6 +235,7 @@ def prefetched(function, items):
 # ------------------------------------------------------------------------------------------ LAPACK
 # SciPy's own wrappers, BLAS included, keep the interpreter lock to their end, which for matrices of
 # 10,000 rows is minutes away: no other thread goes on meanwhile, and not even Ctrl-C is heard.
+SOON_DONE = 2**16  # entries, whose factors take less than it takes to start a thread
 REALS = {"s": ctypes.c_float, "d": ctypes.c_double}
 
 
@@ -358,7 +359,10 @@ def _lapack(name, *arguments):
         routine(*places)
         return arguments
 
-    interruptible(compute)
+    if sum(one.size for one in arguments if isinstance(one, np.ndarray)) <= SOON_DONE:
+        compute()
+    else:
+        interruptible(compute)
 
 
 @cache
