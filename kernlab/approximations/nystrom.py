@@ -169,6 +169,12 @@ class Nystrom(LandmarkMap):
         K = self.kernel_(landmarks.astype(np.float64, copy=False))
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel of the landmarks holds values that are not finite")
+        precision, largest = self._precision(landmarks), float(K.diagonal().max(initial=0.0))
+        if 0.0 < largest < float(np.finfo(precision).tiny):
+            raise ValueError(
+                f"the kernel's values, at most {largest:.2g}, vanish in features of {precision}: "
+                "scale the features"
+            )
         floor = self.floor * max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
         if self.factor == "cholesky":
             found = cholesky_map(K, floor)

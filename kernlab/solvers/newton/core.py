@@ -547,7 +547,7 @@ class FeatureIteration(Iteration):
         near = kind and kind(rows, costs)
         if self.asked == "auto" and self.method == "direct":
             n_active = max(1, np.count_nonzero(self.point.active))
-            value = VALUE * rows.value_cost * n_active * rows.shape[1]
+            value = max(1.0, VALUE * rows.value_cost * n_active * rows.shape[1])
             affordable = int(operations_of_factors(n_active, rows.shape[1]) / value)
             if affordable > DEAR and rows.shape[0] <= FEW * rows.shape[1]:
                 near = Unpreconditioned(rows, costs, affordable)
