@@ -125,7 +125,7 @@ UPPER = 0.5  # the slope is that of the sizes from this share of the decades on
 @catalogued("scaling", "How time and memory grow", paper="across")
 def scaling(
     profile, methods: several(one_of(*METHODS)) = Choice(METHODS), sizes=SIZES, ranks=RANKS,
-    cap: Positive = Choice(5.0, 10.0, 3600.0), repeats=Choice(1, 1, 3), seed=0,
+    cap: Positive = Choice(60.0, 10.0, 3600.0), repeats=Choice(1, 1, 3), seed=0,
 ):  # fmt: skip
     """How do time and memory grow with the rows, and with the landmarks, and where do they end?
 
