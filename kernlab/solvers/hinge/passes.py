@@ -391,6 +391,6 @@ class Certifier:
         scale = C * self._total
         objective += 0.5 / scale * float(u @ u)
         length = scale * float(pulled @ pulled)
-        share = min(1.0, max(dual, 0.0) / length) if length > 0.0 else 1.0
+        share = max(dual, 0.0) / length if length > max(dual, 0.0) else 1.0
         dual = share * (dual - 0.5 * share * length)
         return Measured(scale * objective, residual, scale * dual, 0.0, size, share)
