@@ -287,10 +287,10 @@ def _differences(study, point, rows, record, seed):
         return [f"{study.id}, {point}: {record['status']}: {record['message']}"]
     if len(record["rows"]) != len(rows) or not (rows["seed"] == seed).all():
         return [f"{study.id}, {point}: other rows, or another seed, than on record"]
-    texts = []
+    texts, warned = [], rows["message"].str.contains("stopped after", na=False).any()
     for now, then in zip(record["rows"], rows.to_dict("records"), strict=True):
         gap = then.get("gap")
-        most = np.inf if str(then.get("converged")) == "False" else CONVERGED
+        most = np.inf if warned or str(then.get("converged")) == "False" else CONVERGED
         by_gap = isinstance(gap, float) and RELATIVE < gap <= most
         left_out = (*TEXT, "n_iter") if by_gap else TEXT
         for name, value in now.items():

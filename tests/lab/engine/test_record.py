@@ -180,7 +180,8 @@ def test_a_sample_is_computed_again_and_only_times_may_differ(tmp_path, monkeypa
     tables = record.recorded
     # What stopped at a gap, what stopped by count, and what says that it did not converge.
     ends = ({"gap": 8e-4}, 0), ({"gap": 0.5}, 14), ({"gap": 0.5, "converged": False}, 0)
-    for known, count in ends:
+    warned = {"gap": 0.5, "message": "hinge-interior stopped after 300 iterations with a gap"}
+    for known, count in (*ends, (warned, 0)):
         monkeypatch.setattr(record, "recorded", lambda id, now=known: tables(id).assign(**now))
         assert len(check([moves])[1]) == count
     for steps, count in ((120, 0), (140, 14)):  # the order of sums decides which is the last
