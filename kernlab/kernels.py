@@ -51,33 +51,35 @@ class Kernel:
 
     def __call__(self, X, Y=None):
         same = Y is None or Y is X
-        fill = self.against(X, X if same else Y)
         Y = X if same else Y
         block = np.empty((X.shape[0], Y.shape[0]), dtype=result_type(X, Y))
-        rows = CACHE_BYTES // max(1, block.itemsize * Y.shape[0])
-        blocks = row_blocks(X.shape[0], min(max(rows, 32), CACHED_ROWS))
-        for_each_block(lambda rows: fill(X[rows], block[rows]), blocks)
+        self.against(X, Y)(X, block)
         if same:
             np.fill_diagonal(block, self.diag(X))
         return block
 
     def against(self, X, Y):
-        """A function of a block of rows, of the kind and density of X, and an array of shape
-        (rows, rows of Y), which it fills; what Y alone decides is computed once."""
+        """A function of rows of the kind and density of X and an array of shape (rows, rows of Y),
+        which it fills on all cores; what Y alone decides is computed once."""
         if X.shape[1] != Y.shape[1]:
             raise ValueError(
                 f"rows of {X.shape[1]} and of {Y.shape[1]} features cannot be compared"
             )
         right, dtype = self._prepare(X, Y), result_type(X, Y)
+        in_cache = CACHE_BYTES // max(1, dtype.itemsize * Y.shape[0])
 
-        def fill(block, out):
-            if out.dtype == dtype:
-                self._fill(block, right, out)
-            else:
-                values = np.empty(out.shape, dtype)
-                self._fill(block, right, values)
+        def fill(rows, out):
+            def fill_some(part):
+                if out.dtype == dtype:
+                    self._fill(rows[part], right, out[part])
+                    return
+                values = np.empty(out[part].shape, dtype)
+                self._fill(rows[part], right, values)
                 with np.errstate(over="ignore"):  # infinite values are refused where they are used
-                    out[...] = values
+                    out[part] = values
+
+            blocks = row_blocks(len(out), min(max(in_cache, 32), CACHED_ROWS))
+            for_each_block(fill_some, blocks)
 
         return fill
 

@@ -18,7 +18,6 @@ import scipy.linalg as la
 from kernlab.approximations.base import ROWS_PER_BLOCK, FeatureMap, KernelParameters
 from kernlab.approximations.landmarks import choose_landmarks
 from kernlab.features import Features
-from kernlab.kernels import CACHE_BYTES, CACHED_ROWS
 from kernlab.parameters import one_of
 from kernlab.rows.arrays import held_bytes
 from kernlab.runtime import (
@@ -29,7 +28,6 @@ from kernlab.runtime import (
     on_single_blas_thread,
     pivoted_cholesky,
     require_memory,
-    row_blocks,
     solve_triangle,
 )
 
@@ -287,13 +285,11 @@ class Nystrom(LandmarkMap):
         array handed over or a new one; what the landmarks alone decide is computed here."""
         landmarks = self._landmarks_for(some, dtype)[:n_landmarks]
         fill = self.kernel_.against(some.astype(landmarks.dtype, copy=False), landmarks)
-        in_cache = CACHE_BYTES // max(1, landmarks.shape[0] * landmarks.dtype.itemsize)
 
         def filled(X, out=None):
             X = X.astype(landmarks.dtype, copy=False)
             out = np.empty((X.shape[0], landmarks.shape[0]), dtype) if out is None else out
-            blocks = row_blocks(X.shape[0], min(max(in_cache, 32), CACHED_ROWS))
-            for_each_block(lambda part: fill(X[part], out[part]), blocks)
+            fill(X, out)
             return out
 
         return filled
