@@ -296,14 +296,14 @@ def times_transposed_triangle(lower, matrix):
     _lapack("dtrmm", b"L", b"L", b"T", b"N", *sizes, ctypes.c_double(1.0), lower, *at)
 
 
-def solve_triangle(lower, columns, *, transposed=False, from_right=False):
-    """L^-1 B in the place of B, a matrix ordered by columns; or L^-T B, or B L^-1 (`from_right`).
-    L stands in the lower triangle of `lower`, in the same precision."""
+def solve_triangle(lower, columns, *, from_right=False):
+    """L^-1 B in the place of B, a matrix ordered by columns, or B L^-1; L stands in the lower
+    triangle of `lower`, in the same precision."""
     letter = _letter(columns)
     sizes = (ctypes.c_int(size) for size in columns.shape)
     _lapack(
-        f"{letter}trsm", b"R" if from_right else b"L", b"L", b"T" if transposed else b"N", b"N",
-        *sizes, REALS[letter](1.0), lower, _leading(lower), columns, _leading(columns),
+        f"{letter}trsm", b"R" if from_right else b"L", b"L", b"N", b"N", *sizes,
+        REALS[letter](1.0), lower, _leading(lower), columns, _leading(columns),
     )  # fmt: skip
     return columns
 

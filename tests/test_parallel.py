@@ -58,8 +58,9 @@ def test_an_error_in_a_block_reaches_the_caller():
 def test_one_thread_is_one_thread_of_blas_too(monkeypatch):
     """NumPy's and SciPy's would wait for each other, several times as long as they compute."""
     monkeypatch.setenv("KERNLAB_NUM_THREADS", "1")
-    seen = for_each_block(lambda _: blas_threads(), range(2))
-    assert seen == [{1}, {1}]
+    with threadpool_limits(2, user_api="blas"):
+        assert for_each_block(lambda _: blas_threads(), range(2)) == [{1}, {1}]
+        assert blas_threads() == {2}
 
 
 @pytest.mark.filterwarnings("error")
@@ -144,17 +145,15 @@ def blas_threads():
 
 # ---------------------------------------------------------------------- BLAS without Python's lock
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("from_right", [False, True])
-def test_triangles_are_solved_in_place(dtype, transposed, from_right):
+def test_triangles_are_solved_in_place(dtype, from_right):
     generator = np.random.default_rng(0)
     whole = np.asfortranarray(generator.normal(size=(9, 9)) + 9 * np.eye(9), dtype)
     lower = whole[:7, :7]  # part of a larger array, whose upper triangle is something else
     B = generator.normal(size=(5, 7) if from_right else (7, 5)).astype(dtype)
-    L = np.tril(lower).T if transposed else np.tril(lower)
+    L, columns = np.tril(lower), np.array(B, order="F")
     wanted = B @ la.inv(L) if from_right else la.solve(L, B)
-    columns = np.array(B, order="F")
-    found = solve_triangle(lower, columns, transposed=transposed, from_right=from_right)
+    found = solve_triangle(lower, columns, from_right=from_right)
     assert found is columns
     np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype == np.float32 else 1e-12)
 
