@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernlab.approximations import PolynomialMap
 from kernlab.features import Features
 from kernlab.solvers import solve_hinge_interior
+from kernlab.solvers.hinge import interior
 
 M = 400
 WEIGHTS = np.random.default_rng(6).integers(0, 4, M).astype(float)
@@ -206,6 +207,27 @@ def test_when_the_time_is_over_the_best_so_far_is_handed_back(seconds, begins, C
         assert np.all((a >= 0.0) & (a <= C))
         assert found.dual_objective == pytest.approx(a.sum() - 0.5 * pulled @ pulled, rel=1e-9)
     assert clock.now < seconds + 20
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "where it is stuck"])
+def test_where_the_time_ends_before_another_basis_is_there_the_weights_so_far_are_taken(
+    monkeypatch, at_once
+):
+    asked = []
+
+    def late(*_):
+        asked.append(1)
+        raise interior.OutOfTimeError
+
+    monkeypatch.setattr(interior, "orthonormal_mix", late)
+    monkeypatch.setattr(interior, "nearly_dependent", lambda gram: at_once)
+    monkeypatch.setattr(interior, "STEPS_AS_GIVEN", 2)
+    F, y = plain()
+    found = solve_hinge_interior(F, y)
+    assert len(asked) == 1 + at_once
+    assert found.objective == pytest.approx(loss(F, y, found.coefficients), rel=1e-9)
+    assert found.objective < 1.0
 
 
 def test_a_long_search_is_told_beforehand(monkeypatch):
