@@ -1,5 +1,10 @@
 """Amounts of memory, and refusals that come with their arithmetic."""
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import psutil
 import pytest
 
 from kernlab import runtime
@@ -55,3 +60,19 @@ def test_a_container_has_no_more_than_its_limit(tmp_path, monkeypatch, version):
     assert list(runtime.memory_left_in_groups(str(tmp_path), str(tmp_path / "none"))) == []
     monkeypatch.setattr(runtime, "memory_left_in_groups", lambda: [800])
     assert memory_limit() == 400
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="sizes are read as on Linux")
+def test_what_threads_have_freed_is_given_back():
+    """Blocks of 100 kB stay with the thread that had them, as long as one behind them is used."""
+
+    def held():
+        return psutil.Process().memory_info().rss
+
+    with ThreadPoolExecutor(1) as thread:
+        blocks = thread.submit(lambda: [np.ones(12_500) for _ in range(1000)]).result()
+        before, last = held(), blocks[-1]
+        blocks.clear()
+        runtime.give_back_freed_memory()
+        assert before - held() > 80e6
+    assert last.sum() == 12_500

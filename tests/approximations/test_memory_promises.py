@@ -73,7 +73,7 @@ FITS = [
     (SQUARE, "KernelMachine('exact', 'newton', max_memory={limit!r})", "165MB", False),
     (WIDEST, "LASN(max_memory={limit!r})", "25MB", False),
     (WIDEST, "FPC(max_memory={limit!r})", "110MB", False),
-    (LONG, "SparseCholeskySVC(max_memory={limit!r})", "1MB", True),
+    (LONG, "SparseCholeskySVC(max_memory={limit!r})", "20MB", True),
     (WIDEST, "SparseCholeskySVC(max_memory={limit!r})", "30MB", True),
     (WIDEST, "SparseCholeskySVC(sigma='cv', max_memory={limit!r})", "70MB", True),
     (CLOUD, "SparseCholeskySVC(sigma='cv', max_memory={limit!r})", "10MB", False),
