@@ -469,7 +469,9 @@ class Prediction:
         """Refuse what cannot fit, before the search: twice the standard error is in its favour."""
         entries = max(self.n_rows, self.entries - 2 * self.error)
         found = f"about {self.entries:,} entries predicted from a sample, {self.per_row:,.0f} a row"
-        require_room(entries, self.n_rows, max_memory, found)
+        if self.error:
+            found += f", less twice the standard error of {self.error:,}"
+        require_room(entries, self.n_rows, max_memory, found, at_least=self.error > 0)
 
 
 def predict_entries(X, radius, random_state=None):
