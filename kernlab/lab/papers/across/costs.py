@@ -130,7 +130,8 @@ def scaling(
     """How do time and memory grow with the rows, and with the landmarks, and where do they end?
 
     On a checkerboard, each method with the middle value of its dial and one setting of all else;
-    landmarks (or random features) on a fixed number of rows. `cap` is the seconds of a fit.
+    landmarks (or random features) on a fixed number of rows. `cap` is the seconds of a fit: under
+    `quick`, where all end at once, so many that no machine under load foretells more.
     """
     points = []
     for method in methods:
