@@ -5,8 +5,6 @@ import json
 import re
 from pathlib import Path
 
-import nbformat
-
 from kernlab.lab.engine import StudyError
 from kernlab.lab.engine.errors import unknown
 from kernlab.paths import notebooks_dir, output_dir
@@ -64,6 +62,8 @@ def working_copy():
 
 def read_notebook(path):
     """The notebook in the format of today; a damaged file is named."""
+    import nbformat  # a second, which the kernel of every notebook would wait for
+
     try:
         return nbformat.read(path, as_version=4)
     except OSError:
