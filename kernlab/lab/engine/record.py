@@ -57,7 +57,7 @@ def recorded(study_id):
     if not path.is_file():
         return None
     table = table_of(_written_out(path)).assign(source="recorded")
-    return to_frame(table.to_dict("records"), parameter_names(table))
+    return to_frame(table, parameter_names(table))
 
 
 def _shortened(table, columns):

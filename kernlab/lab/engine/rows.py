@@ -118,10 +118,10 @@ def _parsed(line):
 
 
 def to_frame(rows, parameter_names):
-    """The table from rows given as dictionaries."""
-    known = (*WHAT, *parameter_names, *MEASURED)
-    extra = dict.fromkeys(name for row in rows for name in row if name not in {*known, *HOW})
-    table = pd.DataFrame(rows, columns=list(dict.fromkeys((*known, *extra, *HOW))))
+    """The table from rows given as dictionaries, or as a table."""
+    known, table = (*WHAT, *parameter_names, *MEASURED), pd.DataFrame(rows)
+    extra = [name for name in table if name not in {*known, *HOW}]
+    table = table.reindex(columns=dict.fromkeys((*known, *extra, *HOW)))
     texts = table[[name for name in TEXT if name in table]].astype(object)
     return table.assign(**texts.where(texts.notna(), ""))
 

@@ -105,11 +105,14 @@ def score_study(study_id, table, profile, *, local=True, own_times=True):
     scored.insert(0, "study", study_id)
     scored["printed"], scored["note"] = printed["printed"].to_list(), printed["note"].to_list()
     look = _Look(study, table, profile, problems, local)
-    for i, cell in enumerate(scored.itertuples(index=False)):
+    told = []
+    for cell in scored.itertuples(index=False):
         if cell.status == "different":
-            scored.loc[i, "reason"] = "; ".join([cell.reason, *explanations(cell)])
-        elif cell.status not in JUDGED:
-            scored.loc[i, ["status", "reason"]] = look.why(cell)
+            told.append((cell.status, "; ".join([cell.reason, *explanations(cell)])))
+        else:
+            judged = cell.status in JUDGED
+            told.append((cell.status, cell.reason) if judged else tuple(look.why(cell)))
+    scored["status"], scored["reason"] = ([pair[i] for pair in told] for i in (0, 1))
     scored.attrs = {"problems": problems}
     return scored
 
