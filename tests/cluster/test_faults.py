@@ -17,7 +17,7 @@ from kernlab.rows import as_rows
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
 Pieces = pytest.importorskip("kernlab.rows.dask").Pieces
-KILLS = 10
+KILLS = 6
 
 
 def rows_made_by_tasks(n=4000, blocks=8):
