@@ -63,9 +63,11 @@ def showdown():
 
 
 def _winner(row, least):
-    told = f"{100 * row['error']:.2f} %"
+    told = f"{100 * row['error']:.2f}"
     told = f"**{told}**" if row["error"] <= least else told
-    return f"{told} {row['method']}, {row['fit_seconds']:.2g} s"
+    if row["most"] > row["least"]:
+        told += f" ± {50 * (row['most'] - row['least']):.2f}"
+    return f"{told} % {row['method']}, {row['fit_seconds']:.2g} s"
 
 
 def _table(header, rows, of_numbers="---:"):

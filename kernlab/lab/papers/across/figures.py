@@ -52,9 +52,9 @@ def front(rows, cost):
 
 @figure("showdown", "fronts", also=PROTOCOL)
 def draw_times(table):
-    """Test error against training time, a panel for each set, both axes logarithmic. Broad grey:
-    the front of all methods, with the name of each where it joins the front. The lower left is
-    better.
+    """Test error against training time, a panel for each set, both axes logarithmic: medians over
+    the repeats, with a stroke from the least error to the greatest. Broad grey: the front of all
+    methods, with the name of each where it joins the front. The lower left is better.
     """
     return draw_fronts(table, "fit_seconds", "training seconds")
 
@@ -122,6 +122,7 @@ def _draw_method(ax, best, own, cost, method):
     colour, mark = method_colour(method), _MARKS[CONTESTANTS[method].kind]
     ax.plot(best[cost], best["error"], color=colour, lw=1.0, alpha=0.8, zorder=2)
     edge = {} if mark == "x" else {"edgecolor": "white", "linewidth": 0.4}
+    ax.vlines(own[cost], own["least"], own["most"], color=colour, lw=0.8, alpha=0.6, zorder=2)
     ax.scatter(own[cost], own["error"], s=16, marker=mark, color=colour, zorder=3, **edge)
 
 
@@ -216,9 +217,10 @@ def draw_pooled(table, **_):
 
 @figure("showdown", "errors")
 def draw_errors(table):
-    """The least test error of each method on each set over its dial, and the training seconds of
-    that machine; bold is the best of all. Colours give the distance to the best kernel machine:
-    blue is below it, red above. A dash: no fit within the cap.
+    """The least test error of each method on each set over its dial, the training seconds of that
+    machine, and half the range of its error over the repeats; bold is the best of all. Colours give
+    the distance to the best kernel machine: blue is below it, red above. A dash: no fit within the
+    cap.
     """
     settings = protocol.settings_of(table).dropna(subset="error")
     names = list(dict.fromkeys(settings["dataset"]))
@@ -236,6 +238,8 @@ def draw_errors(table):
         weight = "bold" if row["error"] <= least[name] else "normal"
         shade[i, j] = 100 * (row["error"] - best.get(name, np.nan))
         error, seconds = f"{100 * row['error']:.1f} %", f"{row['fit_seconds']:.2g} s"
+        if row["most"] > row["least"]:
+            seconds += f", ±{50 * (row['most'] - row['least']):.1f}"
         ax.text(j, i - 0.14, error, fontsize=8, weight=weight, **CENTRED)
         ax.text(j, i + 0.24, seconds, fontsize=6, color="#444444", **CENTRED)
     mesh = ax.imshow(shade, cmap="RdBu_r", vmin=-5, vmax=5, alpha=0.6, aspect="auto")

@@ -28,6 +28,28 @@ def test_the_showdown_has_ten_real_sets_and_every_kind_of_method():
         assert {(p["settings"], p["search_rows"], p["cap"]) for p in own} == {(12, 3000, 20.0)}
 
 
+def test_all_but_the_largest_sets_are_repeated():
+    def repeats(profile, **named):
+        points = get_study("showdown", datasets=["a9a", "mnist"], **named).grid(profile)
+        return {d: {p.repeat for p in points if p.dataset == d} for d in ("a9a", "mnist")}
+
+    assert repeats("quick") == {"a9a": {0}, "mnist": {0}}
+    assert repeats("standard") == {"a9a": set(range(5)), "mnist": {0}}
+    assert repeats("paper") == {"a9a": set(range(5)), "mnist": set(range(5))}
+    assert repeats("standard", repeats=2) == {"a9a": {0, 1}, "mnist": {0, 1}}
+
+
+def test_what_is_shown_of_repeats_is_their_median_and_their_range(table):
+    less = table.assign(repeat=1, error=table["error"] - 0.001)
+    more = table.assign(repeat=2, error=table["error"] + 0.003)
+    shown = protocol.settings_of(pd.concat([more, table, less]))
+    alone = protocol.settings_of(table)
+    np.testing.assert_allclose(shown["error"], alone["error"])
+    np.testing.assert_allclose(shown["least"], alone["error"] - 0.001)
+    np.testing.assert_allclose(shown["most"], alone["error"] + 0.003)
+    assert (alone["least"] == alone["most"]).all()
+
+
 @pytest.fixture(scope="module")
 def table():
     methods = ["LASN", "LIBSVM", "FPC", "hist boosting", "linear", "majority"]
