@@ -1,8 +1,6 @@
 """What a fit takes: beside its prediction, and as rows and landmarks grow."""
 
-import ctypes
 import warnings
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -18,6 +16,7 @@ from kernlab.lab.engine.measuring import peak_memory
 from kernlab.lab.papers.across.contestants import CONTESTANTS, SHARE
 from kernlab.lab.papers.across.protocol import foretold
 from kernlab.lab.papers.common.fitting import fitted_row, samples, seconds_of, shape_of, unfinished
+from kernlab.runtime import give_back_freed_memory
 
 MACHINES = {
     "LASN": lambda k: LASN(k),
@@ -77,7 +76,7 @@ def measure_cost(point, seed):
     if predicted.seconds > point["cap"]:
         raise NotRun(f"predicted to take {predicted.seconds:.0f} s, above {point['cap']:g} s")
     with unfinished():
-        give_back()
+        give_back_freed_memory()  # or what is used again would not count as new
         with peak_memory() as peak:
             clone(machine).fit(X, y)
         # Once more: what is compiled has been compiled.
@@ -94,12 +93,6 @@ def measure_cost(point, seed):
         "n_iter": int(np.max(machine.n_iter_)),
         **{f"predicted_{name}_seconds": s for name, s in predicted.stages.items()},
     }
-
-
-def give_back():
-    """Have the allocator return what is free: what is used again would not count as new."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 @costs.key_figures
