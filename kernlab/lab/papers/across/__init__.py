@@ -5,3 +5,4 @@ from kernlab.lab.papers.across.choosing import recommended
 from kernlab.lab.papers.across.costs import costs, scaling
 from kernlab.lab.papers.across.errata import errata
 from kernlab.lab.papers.across.protocol import showdown
+from kernlab.lab.papers.across.strengths import strengths

@@ -14,9 +14,11 @@ from kernlab.lab.papers.across.contestants import CONTESTANTS
 from kernlab.lab.papers.across.costs import MEMORY_FACTOR, TIME_FACTOR, exponents
 from kernlab.lab.papers.across.errata import CORRECTED, ERRATA, PRINTED
 from kernlab.lab.papers.across.protocol import CLOSE
+from kernlab.lab.papers.across.strengths import PROPERTIES
 from kernlab.lab.plots.labels import label_lines, spread
 from kernlab.lab.plots.marks import (
     dots,
+    log_percent,
     name_rows,
     panels,
     plain_log_ticks,
@@ -257,6 +259,31 @@ def _bare(ax):
     ax.tick_params(length=0)
     ax.grid(False)
     ax.spines[:].set_visible(False)
+
+
+@figure("strengths", "properties")
+def draw_strengths(table):
+    """What decides, one property of the rows at a time while nothing else changes: the test error,
+    the mean of both classes'. Medians over the repeats, with strokes from the least to the
+    greatest. Turned, a box is another to cuts along features and the same to distances; beside
+    irrelevant features it is the other way round.
+    """
+    figure, parts = panels(table, "variant", panel=(3.4, 3.0), across=3)
+    for ax, name, rows in parts:
+        one = PROPERTIES[name]
+        places = {value: place for place, value in enumerate(sorted(rows["value"].unique()))}
+        for method, own in rows.groupby("method", sort=False):
+            errors = own.groupby("value")["balanced_error"]
+            x, colour = [places[value] for value in errors.groups], method_colour(method)
+            ax.vlines(x, errors.min(), errors.max(), color=colour, lw=0.8, alpha=0.6)
+            look = {"marker": "o", "ms": 3.5, "lw": 1.3, "color": colour}
+            ax.plot(x, errors.median(), label=method, **look)
+        ticks = [f"{value:g}" for value in places]
+        ax.set_xticks(range(len(places)), ticks)
+        ax.set(title=name, xlabel=one.axis, yscale="log")
+        log_percent(ax.yaxis)
+        label_lines(ax, fontsize=7.0)
+    return figure
 
 
 @figure("algebra", "pairs")

@@ -145,14 +145,20 @@ def some_rows(X, y, count, seed):
 
 @cache
 def searched(method, dataset, scaling, rows, test_rows, repeat, settings, search_rows, cap, seed):
-    """The best setting on some training rows, a third of which are held out; and what it took.
+    """`best_setting` of a method on a set, for all values of its dial."""
+    data = loaded(dataset, scaling, rows, test_rows, repeat)
+    return best_setting(
+        CONTESTANTS[method], data.X_train, data.y_train, settings, search_rows, cap, seed
+    )
+
+
+def best_setting(contestant, X, y, settings, search_rows, cap, seed):
+    """The best setting on some of the rows, a third of which are held out; and what it took.
 
     The search ends when it has tried as many settings as it may, or at the cap. Of settings that
     are as good the first counts, with the smaller C. What is compiled is compiled before.
     """
-    contestant, limits = CONTESTANTS[method], (rows, test_rows)
-    data = loaded(dataset, scaling, *limits, repeat)
-    X, y = some_rows(data.X_train, data.y_train, search_rows, seed)
+    X, y = some_rows(X, y, search_rows, seed)
     order = np.random.default_rng(seed).permutation(len(y))
     held, kept = order[: len(y) // 3], order[len(y) // 3 :]
     kept_X, kept_y, held_X, held_y = X[kept], y[kept], X[held], y[held]
