@@ -21,6 +21,7 @@ from kernlab.approximations.landmarks import (
 )
 from kernlab.approximations.polynomial import space_dimension
 from kernlab.kernels import RBF
+from kernlab.rows.products import BLAS, COLUMN_SUMS
 from kernlab.runtime import format_bytes, memory_limit, thread_count
 from kernlab.solvers.linear.coordinate import BLOCK_ROWS
 
@@ -120,6 +121,11 @@ class Sizes:
         entries = some.nnz / max(1, some.shape[0]) if sp.issparse(some) else rows.n_features
         return cls(len(rows), rows.n_features, float(entries), problems)
 
+    @property
+    def multiplications(self):
+        """Of a product of two rows, each worth one of BLAS."""
+        return min(self.features, COLUMN_SUMS / BLAS * self.entries)
+
     def share(self, share):
         """The sizes of a share of the rows."""
         return replace(self, rows=max(2, round(share * self.rows)))
@@ -198,8 +204,9 @@ def _landmarks(sizes, settings, mapped):
     held = n * k * width + (24.0 if mapped else 8.0) * k * k
     filled = 4.0 * seen * sizes.features
     filled *= filled <= DENSE_BYTES
+    product = 2.0 * k * sizes.multiplications
     work = Work(
-        double=2.0 * q * k * (n + passes * seen) + 4.0 * k**3 + 2.0 * pivots * seen * k * k,
+        double=product * (n + passes * seen) + 4.0 * k**3 + 2.0 * pivots * seen * k * k,
         values=n * k + 0.4 * passes * seen * k + k * k,
         # First the rows in another precision; later the features, beside the sample of k-means.
         held=max(5.0 * n * q, held + 2.0 * filled) + BLOCK_BYTES * thread_count(),
@@ -211,13 +218,13 @@ def _fourier(sizes, settings):
     """Cosines and sines take as long as some fifteen kernel values each."""
     n, D = sizes.rows, settings.get("n_components", 200)
     held = 12.0 * n * D + BLOCK_BYTES * thread_count()
-    work = Work(double=n * sizes.entries * D, values=15.0 * n * D, held=held)
+    work = Work(double=n * sizes.multiplications * D, values=15.0 * n * D, held=held)
     return Part(work, D, 1.0 * n * D, 8, Work(double=1.0 * n * D * D))
 
 
 def _exact(sizes, settings):
     n = sizes.rows
-    double = 2.0 * n * n * sizes.entries + n**3
+    double = 2.0 * n * n * sizes.multiplications + n**3
     work = Work(double=double, values=n * n, moved=40.0 * n * n, held=24.0 * n * n)
     return Part(work, n, 1.0 * n * n, 8, Work(double=n**3 / 3.0, held=8.0 * n * n))
 
