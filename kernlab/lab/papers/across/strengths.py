@@ -119,7 +119,7 @@ def strengths(
 
 @strengths.measure
 def measure_property(point, seed):
-    """Make rows, search, fit once and test; a class that nobody finds counts as half an error."""
+    """Make rows, search, fit once and test; errors are counted class by class, too."""
     one, contestant = PROPERTIES[point.variant], CONTESTANTS[point.method]
     n = int(point["value"]) if one.make is of_few_rows else point["rows"]
     generator = np.random.default_rng(seed)

@@ -29,7 +29,7 @@ def test_its_error_stands_beside_the_least_of_the_showdown(monkeypatch, table):
         ["fit_seconds", "search_seconds", "predict_microseconds_per_row", "fit_bytes",
          "model_bytes"], 1.0,
     )  # fmt: skip
-    known = known.assign(dataset="banknote", dial=range(4), status="ok", **costs)
+    known = known.assign(dataset="banknote", dial=range(4), repeat=0, status="ok", **costs)
     monkeypatch.setattr(choosing, "recorded", lambda study: known)
     (row,) = choosing.beside_showdown(table).to_dict("records")
     assert (row["best_kernel"], row["best"]) == (0.01, 0.005)
