@@ -120,7 +120,8 @@ def test_methods_are_switched_on_and_off():
         for name in ("s", "t")
         for method, dial, error, seconds in (("LASN", 1, 0.2, 1.0), ("linear", 1, 0.3, 0.1))
     ]
-    table = pd.DataFrame(rows, columns=["dataset", "method", "dial", "error", "fit_seconds"])
+    names = ["dataset", "method", "dial", "error", "fit_seconds"]
+    table = pd.DataFrame(rows, columns=names).assign(repeat=0)
     for column in ("search_seconds", "predict_microseconds_per_row", "fit_bytes", "model_bytes"):
         table[column] = 1.0
     explorer = fronts(table)
