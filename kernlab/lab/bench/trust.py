@@ -27,10 +27,12 @@ from kernlab.runtime import MemoryLimitError, parse_bytes
 MACHINES = {
     "LASN": partial(LASN, random_state=0),
     "LLSVM": partial(LLSVM, random_state=0),
-    "SparseCholeskySVC": SparseCholeskySVC,
-    "SparseCholeskySVC, sigma by cross-validation": partial(SparseCholeskySVC, sigma="cv"),
+    "SparseCholeskySVC": partial(SparseCholeskySVC, random_state=0),
+    "SparseCholeskySVC, sigma by cross-validation": partial(
+        SparseCholeskySVC, sigma="cv", random_state=0
+    ),
     "HSSSVC": partial(HSSSVC, random_state=0),
-    "FPC": FPC,
+    "FPC": partial(FPC, random_state=0),
     "KernelMachine": partial(KernelMachine, random_state=0),
     "SVC": SVC,
     "LinearSVC": partial(LinearSVC, random_state=0),
