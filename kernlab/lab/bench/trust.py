@@ -129,7 +129,7 @@ def measure_memory(point, seed):
     return {
         "promise_bytes": promise,
         "grown_bytes": grown,
-        "ratio": grown / promise,
+        "memory_ratio": grown / promise,
         "is_kept": grown <= 1.1 * promise + 50e6,
         "is_refused": refused,
         "fit_seconds": seconds,

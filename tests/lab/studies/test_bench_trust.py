@@ -22,5 +22,5 @@ def test_a_fit_is_measured_beside_its_promise():
     of = STUDIES["trust-memory"]
     table = table_of(of, [p for p in of.grid("quick") if p.dataset == "dense"])
     assert table["is_kept"].all()
-    assert (table["ratio"] == table["grown_bytes"] / 30e6).all()
+    assert (table["memory_ratio"] == table["grown_bytes"] / 30e6).all()
     assert of.key_figures(table)["promises kept"] == f"{len(table)} of {len(table)}"
